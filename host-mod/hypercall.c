@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "log.h"
+#include "hypercall.h"
+
+#include "area.h"
+#include "cpuid.h"
+#include "event_policy.h"
+#include "event_table.h"
+#include "kvm_symbols.h"
+#include "vcpu_state.h"
+
+#include <asm/processor-flags.h>
+#include <compat/kvm_vcpu.h>
+#include <linux/bitops.h>
+#include <linux/kprobes.h>
+#include <linux/nospec.h>
+#include <linux/random.h>
+
+/**
+ * struct hypercall - the guest's registers
+ * @operation: EBX
+ * @arguments: ECX, EDX, ESI
+ */
+struct hypercall {
+	u32 operation;
+	u32 arguments[3];
+};
+
+/**
+ * struct set_operation - an operation on a set of slots
+ * @takes_requests: reads the guest's halves of the slots first
+ * @apply: does it to one slot
+ */
+struct set_operation {
+	bool takes_requests;
+	void (*apply)(struct vcpu_state *state, unsigned int id);
+};
+
+static bool is_protected_mode(struct kvm_vcpu *vcpu)
+{
+	return vcpu->arch.cr0 & X86_CR0_PE;
+}
+
+/* SS holds the CPL on both vendors' CPUs; real mode is CPL 0. */
+static u8 privilege_level(struct kvm_vcpu *vcpu)
+{
+	struct kvm_segment ss;
+
+	if (!is_protected_mode(vcpu))
+		return 0;
+
+	static_call(call_kvm_get_segment)(vcpu, &ss, VCPU_SREG_SS);
+	return ss.dpl;
+}
+
+static bool is_in_64_bit_mode(struct kvm_vcpu *vcpu)
+{
+	struct kvm_segment cs;
+
+	if (!(vcpu->arch.efer & EFER_LMA))
+		return false;
+
+	static_call(call_kvm_get_segment)(vcpu, &cs, VCPU_SREG_CS);
+	return cs.l;
+}
+
+/**
+ * hypercall_is_ours() - does the running vCPU make the perf hypercall?
+ * @vcpu: the vCPU that the calling thread runs
+ *
+ * Called with preemption off, so it only looks at memory.  With Hyper-V's or
+ * Xen's hypercalls the register means something else; a nested guest's
+ * hypercalls are its own hypervisor's.
+ */
+bool hypercall_is_ours(struct kvm_vcpu *vcpu)
+{
+	unsigned long number;
+
+	/* Registers of encrypted guests are not KVM's to see. */
+	if (compat_kvm_vcpu_state_is_encrypted(vcpu))
+		return false;
+
+	number = vcpu->arch.regs[VCPU_REGS_RAX];
+	if (!(vcpu->arch.efer & EFER_LMA))
+		number = (u32)number;
+	if (number != KVM_PVPERF_HYPERCALL)
+		return false;
+
+	return !compat_kvm_vcpu_runs_nested_guest(vcpu) &&
+	       !compat_kvm_has_hyperv_hypercalls(vcpu->kvm) &&
+	       !compat_kvm_has_xen_hypercalls(vcpu->kvm) &&
+	       cpuid_vcpu_has_feature(vcpu);
+}
+NOKPROBE_SYMBOL(hypercall_is_ours);
+
+static long query(u32 item)
+{
+	switch (item) {
+	case KVM_PVPERF_QUERY_ABI:
+		return KVM_PVPERF_ABI_MAGIC << 16 | KVM_PVPERF_ABI_VERSION;
+	case KVM_PVPERF_QUERY_SLOTS:
+		return event_policy_slots();
+	case KVM_PVPERF_QUERY_CAPS:
+	case KVM_PVPERF_QUERY_MIN_PERIOD:
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static long check(struct kvm_vcpu *vcpu, const u32 arguments[3])
+{
+	const struct event_description event = {
+		.type = arguments[0] & 0xff,
+		.flags = arguments[0] >> 8,
+		.config = (u64)arguments[2] << 32 | arguments[1],
+	};
+
+	return event_table_check(vcpu->kvm, &event);
+}
+
+static long set_up(struct kvm_vcpu *vcpu, u64 area)
+{
+	u32 sequence = get_random_u32();
+	struct vcpu_state *state;
+	int error;
+
+	if (!IS_ALIGNED(area, KVM_PVPERF_AREA_SIZE))
+		return -EINVAL;
+
+	error = area_check_header(vcpu, area);
+	if (error)
+		return error;
+
+	error = area_clear(vcpu, area, sequence);
+	if (error)
+		return error;
+
+	/* The old state is of no use any more, even if there is no new one. */
+	vcpu_state_forget(vcpu);
+	state = vcpu_state_create(vcpu);
+	if (!state)
+		return -ENOMEM;
+
+	state->area = area;
+	state->sequence = sequence;
+	state->slots = event_policy_slots();
+	return 0;
+}
+
+static void complain(struct vcpu_state *state, unsigned int id)
+{
+	switch (state->events.slots[id].state) {
+	case KVM_PVPERF_STATE_DENIED:
+		if (vcpu_state_may_complain(state, VM_COMPLAINT_DENIED))
+			pr_info("%s[%d]: raw event refused: see parameter allow_raw\n",
+				current->comm, task_tgid_nr(current));
+		break;
+	case KVM_PVPERF_STATE_LIMIT:
+		if (vcpu_state_may_complain(state, VM_COMPLAINT_LIMIT))
+			pr_info("%s[%d]: event refused: max_events_total or the host's perf core allows no more\n",
+				current->comm, task_tgid_nr(current));
+		break;
+	}
+}
+
+static void open_slot(struct vcpu_state *state, unsigned int id)
+{
+	event_table_open(&state->events, id, &state->requests[id]);
+	complain(state, id);
+}
+
+static void start_slot(struct vcpu_state *state, unsigned int id)
+{
+	event_table_start(&state->events, id, &state->requests[id]);
+	complain(state, id);
+}
+
+static void close_slot(struct vcpu_state *state, unsigned int id)
+{
+	event_table_close(&state->events, id);
+}
+
+static void stop_slot(struct vcpu_state *state, unsigned int id)
+{
+	event_table_stop(&state->events, id);
+}
+
+static void read_slot(struct vcpu_state *state, unsigned int id)
+{
+}
+
+static const struct set_operation set_operations[] = {
+	[KVM_PVPERF_OP_OPEN] = { true, open_slot },
+	[KVM_PVPERF_OP_CLOSE] = { false, close_slot },
+	[KVM_PVPERF_OP_START] = { true, start_slot },
+	[KVM_PVPERF_OP_STOP] = { false, stop_slot },
+	[KVM_PVPERF_OP_READ] = { false, read_slot },
+};
+
+static bool is_known_operation(u32 operation)
+{
+	return operation < ARRAY_SIZE(set_operations);
+}
+
+static int read_requests(struct vcpu_state *state, unsigned long set)
+{
+	unsigned int id;
+
+	for_each_set_bit(id, &set, KVM_PVPERF_SLOTS)
+		if (area_read_request(state->vcpu, state->area, id,
+				      &state->requests[id]))
+			return -EFAULT;
+	return 0;
+}
+
+static int write_reports(struct vcpu_state *state, unsigned long set)
+{
+	struct kvm_pvperf_report report;
+	unsigned int id;
+
+	for_each_set_bit(id, &set, KVM_PVPERF_SLOTS) {
+		event_table_report(&state->events, id, &report);
+		if (area_write_report(state->vcpu, state->area, id, &report))
+			return -EFAULT;
+	}
+	return area_write_header(state->vcpu, state->area, state->sequence,
+				 state->events.started, 0);
+}
+
+static long operate_on_set(struct kvm_vcpu *vcpu,
+			   const struct set_operation *operation,
+			   unsigned long set, u32 sequence)
+{
+	struct vcpu_state *state = vcpu_state_find(vcpu);
+	unsigned int id;
+
+	/* What the guest has not set up in this life is not to go on counting. */
+	if (!state || state->thread != current || state->sequence != sequence) {
+		vcpu_state_forget(vcpu);
+		return -KVM_PVPERF_ESTALE;
+	}
+
+	if (set & ~GENMASK(state->slots - 1, 0))
+		return -EINVAL;
+
+	if (operation->takes_requests && read_requests(state, set))
+		return -EFAULT;
+
+	for_each_set_bit(id, &set, KVM_PVPERF_SLOTS)
+		operation->apply(state, id);
+
+	state->sequence++;
+	if (write_reports(state, set)) {
+		vcpu_state_forget(vcpu);
+		return -EFAULT;
+	}
+	return 0;
+}
+
+static long serve(struct kvm_vcpu *vcpu, const struct hypercall *call)
+{
+	const struct set_operation *operation;
+	const u32 *arguments = call->arguments;
+
+	switch (call->operation) {
+	case KVM_PVPERF_OP_QUERY:
+		return arguments[1] || arguments[2] ? -EINVAL :
+			query(arguments[0]);
+	case KVM_PVPERF_OP_CHECK:
+		return check(vcpu, arguments);
+	case KVM_PVPERF_OP_SETUP:
+		return arguments[2] ? -EINVAL :
+			set_up(vcpu, (u64)arguments[1] << 32 | arguments[0]);
+	case KVM_PVPERF_OP_RESET:
+		if (arguments[0] || arguments[1] || arguments[2])
+			return -EINVAL;
+		vcpu_state_forget(vcpu);
+		return 0;
+	}
+
+	operation = &set_operations[array_index_nospec(call->operation,
+						       ARRAY_SIZE(set_operations))];
+	if (arguments[2])
+		return -EINVAL;
+
+	return operate_on_set(vcpu, operation, arguments[0], arguments[1]);
+}
+
+static long decode_and_serve(struct kvm_vcpu *vcpu, bool is_64_bit)
+{
+	const unsigned long *regs = vcpu->arch.regs;
+	const struct hypercall call = {
+		.operation = regs[VCPU_REGS_RBX],
+		.arguments = {
+			regs[VCPU_REGS_RCX],
+			regs[VCPU_REGS_RDX],
+			regs[VCPU_REGS_RSI],
+		},
+	};
+
+	if (privilege_level(vcpu))
+		return -KVM_PVPERF_EPERM;
+	if (!is_known_operation(call.operation) ||
+	    (is_64_bit && upper_32_bits(regs[VCPU_REGS_RBX])))
+		return -KVM_PVPERF_ENOSYS;
+	if (is_64_bit && (upper_32_bits(regs[VCPU_REGS_RCX]) ||
+			  upper_32_bits(regs[VCPU_REGS_RDX]) ||
+			  upper_32_bits(regs[VCPU_REGS_RSI])))
+		return -EINVAL;
+
+	return serve(vcpu, &call);
+}
+
+/**
+ * hypercall_emulate() - instead of kvm_emulate_hypercall(), for our number
+ * @vcpu: the vCPU that the calling thread runs; it may sleep and holds
+ *	kvm->srcu, as when KVM calls its own function
+ *
+ * Return: what the skipping of the guest's instruction returns.
+ */
+int hypercall_emulate(struct kvm_vcpu *vcpu)
+{
+	bool is_64_bit = is_in_64_bit_mode(vcpu);
+	long result = decode_and_serve(vcpu, is_64_bit);
+
+	vcpu->arch.regs[VCPU_REGS_RAX] = is_64_bit ? result : (u32)result;
+	compat_kvm_count_hypercall(vcpu);
+	return static_call(call_kvm_skip_emulated_instruction)(vcpu);
+}

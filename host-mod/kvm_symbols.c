@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "log.h"
+#include "kvm_symbols.h"
+
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/utsname.h>
+
+DEFINE_STATIC_CALL_NULL(call_kvm_vcpu_read_guest, kvm_vcpu_read_guest);
+DEFINE_STATIC_CALL_NULL(call_kvm_vcpu_write_guest, kvm_vcpu_write_guest);
+DEFINE_STATIC_CALL_NULL(call_kvm_skip_emulated_instruction,
+			kvm_skip_emulated_instruction);
+DEFINE_STATIC_CALL_NULL(call_kvm_get_segment, kvm_get_segment);
+
+/**
+ * struct kvm_symbol - one function that is taken from KVM
+ * @name: KVM's name for it
+ * @exported: found through the export table, which pins kvm.ko until it is
+ *	put; otherwise through kprobes' knowledge of symbols
+ * @bind: makes the static call go there
+ * @held: an export is held
+ */
+struct kvm_symbol {
+	const char *name;
+	bool exported;
+	void (*bind)(void *address);
+	bool held;
+};
+
+#define DEFINE_BIND(function)						\
+static void bind_##function(void *address)				\
+{									\
+	static_call_update(call_##function, address);			\
+}
+
+DEFINE_BIND(kvm_vcpu_read_guest)
+DEFINE_BIND(kvm_vcpu_write_guest)
+DEFINE_BIND(kvm_skip_emulated_instruction)
+DEFINE_BIND(kvm_get_segment)
+
+#define EXPORTED(function) { #function, true, bind_##function }
+#define UNEXPORTED(function) { #function, false, bind_##function }
+
+static struct kvm_symbol kvm_symbols[] = {
+	EXPORTED(kvm_vcpu_read_guest),
+	EXPORTED(kvm_vcpu_write_guest),
+	EXPORTED(kvm_skip_emulated_instruction),
+	UNEXPORTED(kvm_get_segment),
+};
+
+unsigned long kvm_symbols_probe_address(const char *name)
+{
+	struct kprobe probe = { .flags = KPROBE_FLAG_DISABLED };
+	char qualified[KSYM_NAME_LEN];
+	unsigned long address;
+
+	/* Named with its module: the kernel has other kvm_* functions. */
+	snprintf(qualified, sizeof(qualified), "kvm:%s", name);
+	probe.symbol_name = qualified;
+	if (register_kprobe(&probe))
+		return 0;
+
+	address = (unsigned long)probe.addr;
+	unregister_kprobe(&probe);
+	return address;
+}
+
+static void *find(struct kvm_symbol *symbol)
+{
+	void *address;
+
+	if (!symbol->exported)
+		return (void *)kvm_symbols_probe_address(symbol->name);
+
+	address = __symbol_get(symbol->name);
+	symbol->held = address;
+	return address;
+}
+
+int kvm_symbols_resolve(void)
+{
+	struct kvm_symbol *symbol;
+	void *address;
+
+	for (symbol = kvm_symbols;
+	     symbol < kvm_symbols + ARRAY_SIZE(kvm_symbols); symbol++) {
+		address = find(symbol);
+		if (!address) {
+			pr_err("KVM of kernel %s has no function %s, or kvm.ko is not loaded\n",
+			       init_utsname()->release, symbol->name);
+			kvm_symbols_release();
+			return -ENOENT;
+		}
+		symbol->bind(address);
+	}
+	return 0;
+}
+
+void kvm_symbols_release(void)
+{
+	struct kvm_symbol *symbol;
+
+	for (symbol = kvm_symbols;
+	     symbol < kvm_symbols + ARRAY_SIZE(kvm_symbols); symbol++) {
+		if (!symbol->held)
+			continue;
+		__symbol_put(symbol->name);
+		symbol->held = false;
+	}
+}

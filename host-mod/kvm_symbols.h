@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Everything that is taken from KVM, resolved at load. */
+#ifndef _HOST_MOD_KVM_SYMBOLS_H
+#define _HOST_MOD_KVM_SYMBOLS_H
+
+#include <linux/kvm_host.h>
+#include <linux/static_call.h>
+
+/*
+ * Static calls, for two reasons: their type comes from KVM's own prototype,
+ * and they are patched into direct calls.  Functions that KVM does not export
+ * have no ENDBR on kernels with IBT, so a call through a pointer would be
+ * fatal there.
+ */
+DECLARE_STATIC_CALL(call_kvm_vcpu_read_guest, kvm_vcpu_read_guest);
+DECLARE_STATIC_CALL(call_kvm_vcpu_write_guest, kvm_vcpu_write_guest);
+DECLARE_STATIC_CALL(call_kvm_skip_emulated_instruction,
+		    kvm_skip_emulated_instruction);
+DECLARE_STATIC_CALL(call_kvm_get_segment, kvm_get_segment);
+
+/* Entry of a KVM function that is watched, not called: 0 if there is none. */
+unsigned long kvm_symbols_probe_address(const char *name);
+
+int kvm_symbols_resolve(void);
+void kvm_symbols_release(void);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Life and death of what this module keeps for a vCPU and its VM. */
+#ifndef _HOST_MOD_VCPU_STATE_H
+#define _HOST_MOD_VCPU_STATE_H
+
+#include "event_table.h"
+
+#include <linux/list.h>
+#include <linux/types.h>
+
+struct kvm;
+struct kvm_vcpu;
+struct task_struct;
+struct vm_state;
+
+/**
+ * struct vcpu_state - a vCPU whose guest has set up an area
+ * @node: in the set of all states, under the set's lock
+ * @vcpu: names the vCPU; not to be dereferenced except by its own thread
+ * @vm: what its VM has in common
+ * @thread: the thread that set up: the events are that thread's
+ * @area: guest physical address of the area
+ * @slots: number of usable slots
+ * @sequence: what the next operation on a set must pass
+ * @events: the event ids
+ * @requests: the guest's halves of the slots, as copied by this operation
+ *
+ * All but @node is used by the vCPU's own thread only, inside a hypercall,
+ * until the state is taken out of the set.
+ */
+struct vcpu_state {
+	struct list_head node;
+	struct kvm_vcpu *vcpu;
+	struct vm_state *vm;
+	struct task_struct *thread;
+	u64 area;
+	u32 slots;
+	u32 sequence;
+	struct event_table events;
+	struct kvm_pvperf_request requests[KVM_PVPERF_SLOTS];
+};
+
+/* What is logged once per VM, whatever its guest does. */
+enum vm_complaint {
+	VM_COMPLAINT_DENIED,
+	VM_COMPLAINT_LIMIT,
+};
+
+struct vcpu_state *vcpu_state_find(struct kvm_vcpu *vcpu);
+struct vcpu_state *vcpu_state_create(struct kvm_vcpu *vcpu);
+void vcpu_state_forget(struct kvm_vcpu *vcpu);
+bool vcpu_state_may_complain(struct vcpu_state *state,
+			     enum vm_complaint complaint);
+
+int vcpu_state_watch_deaths(void);
+void vcpu_state_unwatch_deaths(void);
+void vcpu_state_free_all(void);
+
+#endif
