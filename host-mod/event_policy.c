@@ -98,25 +98,22 @@ static bool hw_cache_config_is_valid(u64 config)
  * The upper half of a generic event's config names a PMU of the host: guests
  * have no business there, so it must be zero.
  *
- * Return: 0; -EINVAL for what is no event at all; -EACCES for what the
+ * Return: 0; -ENOENT for what is no event at all; -EACCES for what the
  * administrator or the VMM forbids.
  */
 int event_policy_check(struct kvm *kvm, const struct event_description *event)
 {
-	if (event->flags & ~KVM_PVPERF_FLAGS_ALL)
-		return -EINVAL;
-
 	switch (event->type) {
 	case KVM_PVPERF_TYPE_HARDWARE:
-		return event->config < PERF_COUNT_HW_MAX ? 0 : -EINVAL;
+		return event->config < PERF_COUNT_HW_MAX ? 0 : -ENOENT;
 	case KVM_PVPERF_TYPE_HW_CACHE:
-		return hw_cache_config_is_valid(event->config) ? 0 : -EINVAL;
+		return hw_cache_config_is_valid(event->config) ? 0 : -ENOENT;
 	case KVM_PVPERF_TYPE_RAW:
 		if (!READ_ONCE(allow_raw))
 			return -EACCES;
 		return compat_kvm_event_filter_allows(kvm, event->config) ?
 			0 : -EACCES;
 	default:
-		return -EINVAL;
+		return -ENOENT;
 	}
 }

@@ -31,9 +31,15 @@ static struct perf_event *create(const struct event_description *description)
 	return perf_event_create_kernel_counter(&attr, -1, current, NULL, NULL);
 }
 
-static bool wants_what_only_a_pmi_gives(const struct event_description *event)
+/* In the order that docs/abi.md gives: what is wrong with it comes first. */
+static int judge(struct kvm *kvm, const struct event_description *description)
 {
-	return event->flags & KVM_PVPERF_FLAG_SAMPLING;
+	if (description->flags & ~KVM_PVPERF_FLAGS_ALL)
+		return -EINVAL;
+	if (description->flags & KVM_PVPERF_FLAG_SAMPLING)
+		return -EOPNOTSUPP;
+
+	return event_policy_check(kvm, description);
 }
 
 /**
@@ -52,11 +58,9 @@ int event_table_check(struct kvm *kvm,
 	struct perf_event *event;
 	int error;
 
-	error = event_policy_check(kvm, description);
+	error = judge(kvm, description);
 	if (error)
 		return error;
-	if (wants_what_only_a_pmi_gives(description))
-		return -EOPNOTSUPP;
 
 	event = create(description);
 	if (!IS_ERR(event)) {
@@ -99,11 +103,9 @@ static int open_event(struct event_table *table, struct event_slot *slot,
 	struct perf_event *event;
 	int error;
 
-	error = event_policy_check(table->kvm, description);
+	error = judge(table->kvm, description);
 	if (error)
 		return error;
-	if (wants_what_only_a_pmi_gives(description))
-		return -EOPNOTSUPP;
 	if (!event_policy_take())
 		return -ENOSPC;
 

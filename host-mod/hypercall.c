@@ -121,7 +121,6 @@ static long check(struct kvm_vcpu *vcpu, const u32 arguments[3])
 
 static long set_up(struct kvm_vcpu *vcpu, u64 area)
 {
-	u32 sequence = get_random_u32();
 	struct vcpu_state *state;
 	int error;
 
@@ -132,19 +131,21 @@ static long set_up(struct kvm_vcpu *vcpu, u64 area)
 	if (error)
 		return error;
 
-	error = area_clear(vcpu, area, sequence);
-	if (error)
-		return error;
-
-	/* The old state is of no use any more, even if there is no new one. */
-	vcpu_state_forget(vcpu);
-	state = vcpu_state_create(vcpu);
+	state = vcpu_state_alloc(vcpu);
 	if (!state)
 		return -ENOMEM;
 
 	state->area = area;
-	state->sequence = sequence;
+	state->sequence = get_random_u32();
 	state->slots = event_policy_slots();
+
+	error = area_clear(vcpu, area, state->sequence);
+	if (error) {
+		vcpu_state_discard(state);
+		return error;
+	}
+
+	vcpu_state_install(state);
 	return 0;
 }
 
@@ -235,11 +236,8 @@ static long operate_on_set(struct kvm_vcpu *vcpu,
 	struct vcpu_state *state = vcpu_state_find(vcpu);
 	unsigned int id;
 
-	/* What the guest has not set up in this life is not to go on counting. */
-	if (!state || state->thread != current || state->sequence != sequence) {
-		vcpu_state_forget(vcpu);
+	if (!state || state->thread != current || state->sequence != sequence)
 		return -KVM_PVPERF_ESTALE;
-	}
 
 	if (set & ~GENMASK(state->slots - 1, 0))
 		return -EINVAL;
@@ -301,10 +299,10 @@ static long decode_and_serve(struct kvm_vcpu *vcpu, bool is_64_bit)
 
 	if (privilege_level(vcpu))
 		return -KVM_PVPERF_EPERM;
-	if (!is_known_operation(call.operation) ||
-	    (is_64_bit && upper_32_bits(regs[VCPU_REGS_RBX])))
+	if (!is_known_operation(call.operation))
 		return -KVM_PVPERF_ENOSYS;
-	if (is_64_bit && (upper_32_bits(regs[VCPU_REGS_RCX]) ||
+	if (is_64_bit && (upper_32_bits(regs[VCPU_REGS_RBX]) ||
+			  upper_32_bits(regs[VCPU_REGS_RCX]) ||
 			  upper_32_bits(regs[VCPU_REGS_RDX]) ||
 			  upper_32_bits(regs[VCPU_REGS_RSI])))
 		return -EINVAL;

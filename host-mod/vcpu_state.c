@@ -70,22 +70,27 @@ struct vcpu_state *vcpu_state_find(struct kvm_vcpu *vcpu)
 	return state;
 }
 
-static void free_state(struct vcpu_state *state)
+static void drop_vm(struct vm_state *vm)
 {
-	struct vm_state *unused_vm = NULL;
 	unsigned long flags;
-
-	event_table_close_all(&state->events);
-	put_task_struct(state->thread);
+	bool is_unused;
 
 	raw_spin_lock_irqsave(&sets_lock, flags);
-	if (!--state->vm->vcpus) {
-		unused_vm = state->vm;
-		list_del(&unused_vm->node);
-	}
+	is_unused = !--vm->vcpus;
+	if (is_unused)
+		list_del(&vm->node);
 	raw_spin_unlock_irqrestore(&sets_lock, flags);
 
-	kfree(unused_vm);
+	if (is_unused)
+		kfree(vm);
+}
+
+/* For a state that is in no set. */
+void vcpu_state_discard(struct vcpu_state *state)
+{
+	event_table_close_all(&state->events);
+	put_task_struct(state->thread);
+	drop_vm(state->vm);
 	kfree(state);
 }
 
@@ -102,53 +107,72 @@ void vcpu_state_forget(struct kvm_vcpu *vcpu)
 	raw_spin_unlock_irqrestore(&sets_lock, flags);
 
 	if (state)
-		free_state(state);
+		vcpu_state_discard(state);
+}
+
+static struct vm_state *get_vm(struct kvm *kvm)
+{
+	struct vm_state *vm, *new_vm;
+	unsigned long flags;
+
+	new_vm = kzalloc(sizeof(*new_vm), GFP_KERNEL_ACCOUNT);
+	if (!new_vm)
+		return NULL;
+
+	raw_spin_lock_irqsave(&sets_lock, flags);
+	vm = find_vm_locked(kvm);
+	if (!vm) {
+		vm = new_vm;
+		new_vm = NULL;
+		vm->kvm = kvm;
+		list_add(&vm->node, &vm_states);
+	}
+	vm->vcpus++;
+	raw_spin_unlock_irqrestore(&sets_lock, flags);
+
+	kfree(new_vm);
+	return vm;
 }
 
 /**
- * vcpu_state_create() - a state for a vCPU that has none
+ * vcpu_state_alloc() - a state for a vCPU, not yet in use
  * @vcpu: the vCPU that the calling thread runs
  *
  * Charged to the VMM's memory control group.
  *
- * Return: the state, or NULL without memory.
+ * Return: the state, for vcpu_state_install() or vcpu_state_discard(); or NULL
+ * without memory.
  */
-struct vcpu_state *vcpu_state_create(struct kvm_vcpu *vcpu)
+struct vcpu_state *vcpu_state_alloc(struct kvm_vcpu *vcpu)
 {
 	struct vcpu_state *state;
-	struct vm_state *vm, *new_vm;
-	unsigned long flags;
 
 	state = kzalloc(sizeof(*state), GFP_KERNEL_ACCOUNT);
 	if (!state)
 		return NULL;
 
-	new_vm = kzalloc(sizeof(*new_vm), GFP_KERNEL_ACCOUNT);
-	if (!new_vm) {
+	state->vm = get_vm(vcpu->kvm);
+	if (!state->vm) {
 		kfree(state);
 		return NULL;
 	}
 
 	state->vcpu = vcpu;
 	state->events.kvm = vcpu->kvm;
-	state->thread = current;
-	get_task_struct(state->thread);
+	state->thread = get_task_struct(current);
+	return state;
+}
+
+/* Instead of what the vCPU has; called in its own thread. */
+void vcpu_state_install(struct vcpu_state *state)
+{
+	unsigned long flags;
+
+	vcpu_state_forget(state->vcpu);
 
 	raw_spin_lock_irqsave(&sets_lock, flags);
-	vm = find_vm_locked(vcpu->kvm);
-	if (!vm) {
-		vm = new_vm;
-		new_vm = NULL;
-		vm->kvm = vcpu->kvm;
-		list_add(&vm->node, &vm_states);
-	}
-	vm->vcpus++;
-	state->vm = vm;
 	list_add(&state->node, &vcpu_states);
 	raw_spin_unlock_irqrestore(&sets_lock, flags);
-
-	kfree(new_vm);
-	return state;
 }
 
 bool vcpu_state_may_complain(struct vcpu_state *state,
@@ -167,7 +191,7 @@ static void free_dead_states(struct work_struct *work)
 	raw_spin_unlock_irq(&sets_lock);
 
 	list_for_each_entry_safe(state, next, &batch, node)
-		free_state(state);
+		vcpu_state_discard(state);
 }
 
 static DECLARE_WORK(free_dead_states_work, free_dead_states);

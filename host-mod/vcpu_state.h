@@ -47,7 +47,9 @@ enum vm_complaint {
 };
 
 struct vcpu_state *vcpu_state_find(struct kvm_vcpu *vcpu);
-struct vcpu_state *vcpu_state_create(struct kvm_vcpu *vcpu);
+struct vcpu_state *vcpu_state_alloc(struct kvm_vcpu *vcpu);
+void vcpu_state_install(struct vcpu_state *state);
+void vcpu_state_discard(struct vcpu_state *state);
 void vcpu_state_forget(struct kvm_vcpu *vcpu);
 bool vcpu_state_may_complain(struct vcpu_state *state,
 			     enum vm_complaint complaint);

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What several test programs need: see common.h.
+ */
+#include <ctype.h>
+#include <err.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/io.h>
+#include <unistd.h>
+
+#include "common.h"
+
+uint64_t parse_number(const char *text, uint64_t minimum, uint64_t maximum,
+		      const char *what)
+{
+	unsigned long long number;
+	char *end;
+
+	errno = 0;
+	number = strtoull(text, &end, 10);
+	if (!isdigit((unsigned char)*text) || *end || errno ||
+	    number < minimum || number > maximum)
+		errx(EXIT_FAILURE, "%s: '%s' is not a number from %llu to %llu",
+		     what, text, (unsigned long long)minimum,
+		     (unsigned long long)maximum);
+	return number;
+}
+
+void allow_exact_port(void)
+{
+	if (ioperm(EXACT_PORT, 1, 1))
+		err(EXIT_FAILURE, "no access to port %#x", EXACT_PORT);
+}
+
+void write_exact_port(uint64_t count)
+{
+	while (count--)
+		outb(0, EXACT_PORT);
+}
+
+void pin_to_cpu(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		err(EXIT_FAILURE, "cannot run on CPU %d", cpu);
+}
+
+/* Unbuffered, since several processes may share the standard input. */
+void gate(const char *phase)
+{
+	ssize_t size;
+	char byte;
+
+	printf("ready %s\n", phase);
+	fflush(stdout);
+	do {
+		size = read(STDIN_FILENO, &byte, 1);
+		if (size < 0 && errno == EINTR)
+			continue;
+		if (size <= 0)
+			errx(EXIT_FAILURE, "no line on standard input");
+	} while (size < 0 || byte != '\n');
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What several test programs need.
+ */
+#ifndef KVM_PVPERF_TESTS_COMMON_H
+#define KVM_PVPERF_TESTS_COMMON_H
+
+#include <stdint.h>
+
+#define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
+
+/* The port whose writes the test PMU counts. */
+#define EXACT_PORT	0x5e0
+
+/* A decimal number in [minimum, maximum]; ends the program otherwise. */
+uint64_t parse_number(const char *text, uint64_t minimum, uint64_t maximum,
+		      const char *what);
+
+/* Lets this process and its later threads and children write to the port. */
+void allow_exact_port(void);
+
+/* Writes @count times to the port. */
+void write_exact_port(uint64_t count);
+
+/* Makes the calling thread run on @cpu only. */
+void pin_to_cpu(int cpu);
+
+/*
+ * Prints "ready PHASE" and waits for a line on standard input, so that a script
+ * can look at the host between phases; ends the program at end of file.
+ */
+void gate(const char *phase);
+
+#endif

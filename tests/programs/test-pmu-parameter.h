@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Figures of the test PMU module in the host VM.
+ */
+#ifndef KVM_PVPERF_TESTS_TEST_PMU_PARAMETER_H
+#define KVM_PVPERF_TESTS_TEST_PMU_PARAMETER_H
+
+#include <stdint.h>
+
+/* A module parameter by name; ends the program if there is none. */
+uint64_t test_pmu_parameter(const char *name);
+
+/*
+ * The same, but waits up to some seconds until the parameter has this value,
+ * because the kernel may free events later than it closes them.
+ */
+uint64_t test_pmu_parameter_settled(const char *name, uint64_t value);
+
+#endif
