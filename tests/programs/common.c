@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <err.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,8 +32,13 @@ uint64_t parse_number(const char *text, uint64_t minimum, uint64_t maximum,
 
 void allow_exact_port(void)
 {
-	if (ioperm(EXACT_PORT, 1, 1))
-		err(EXIT_FAILURE, "no access to port %#x", EXACT_PORT);
+	static const char command[] = "iopl";
+	const ssize_t size = sizeof(command) - 1;
+	int fd = open(GUEST_DEVICE, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, command, size) != size)
+		err(EXIT_FAILURE, GUEST_DEVICE);
+	close(fd);
 }
 
 void write_exact_port(uint64_t count)

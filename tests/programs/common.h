@@ -12,11 +12,17 @@
 /* The port whose writes the test PMU counts. */
 #define EXACT_PORT	0x5e0
 
+/* The guest's test module; tests/guest-module/ says what it does. */
+#define GUEST_DEVICE	"/dev/kvm-pvperf-test"
+
 /* A decimal number in [minimum, maximum]; ends the program otherwise. */
 uint64_t parse_number(const char *text, uint64_t minimum, uint64_t maximum,
 		      const char *what);
 
-/* Lets this process and its later threads and children write to the port. */
+/*
+ * Lets the calling thread, and the threads and children that it creates from
+ * now on, write to the port in user mode.
+ */
 void allow_exact_port(void);
 
 /* Writes @count times to the port. */

@@ -19,7 +19,6 @@
 
 #include "common.h"
 
-#define GUEST_DEVICE		"/dev/kvm-pvperf-test"
 #define MAX_WORKERS		64
 #define MAX_NUMBER		1000000000UL
 #define MIGRATIONS_WANTED	200
@@ -29,8 +28,7 @@ static const char usage[] =
 "usage: exact-event [-u WRITES] [-k WRITES] [-t THREADS | -f CHILDREN]\n"
 "                   [-s SWITCHES] [-m]\n"
 "  -u WRITES    make exactly WRITES port writes in user mode\n"
-"  -k WRITES    make exactly WRITES port writes in kernel mode, through\n"
-"               " GUEST_DEVICE "\n"
+"  -k WRITES    make exactly WRITES port writes in kernel mode\n"
 "  -t THREADS   share them out among THREADS threads (1 to 64)\n"
 "  -f CHILDREN  share them out among CHILDREN child processes (1 to 64)\n"
 "  -s SWITCHES  be scheduled out at least SWITCHES times in between\n"
@@ -38,7 +36,8 @@ static const char usage[] =
 "The totals are exact: where WRITES is no multiple of the number of workers,\n"
 "the first ones make one more.  SWITCHES and migrations are of each worker.\n"
 "Prints \"user=N kernel=N switches=N migrations=N\", all workers together.\n"
-"With -s each worker has a partner process, which makes no port writes.\n";
+"Needs the module kvm_pvperf_test_guest.  With -s each worker has a\n"
+"partner process, which makes no port writes.\n";
 
 struct options {
 	uint64_t user;

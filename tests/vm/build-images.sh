@@ -6,7 +6,7 @@
 set -eu
 
 here=$(dirname "$(readlink -f "$0")")
-cache=${KVM_PVPERF_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kvm-pvperf}
+cache=$("$here/cache-directory")
 release=$("$here/kernel-release")
 packages="linux-image-$release qemu-system-x86 linux-perf kmod busybox-static"
 
@@ -100,7 +100,6 @@ build_root_image() {
 
 hash=$(inputs | sha256sum | cut -c 1-16)
 images=$cache/images-$hash
-mkdir -p "$cache"
 exec 9>"$cache/lock"
 flock 9
 if [ ! -d "$images" ]; then

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh
+# Library of the part of a test that runs in a nested guest.  File descriptor 3
+# is the channel to the host VM, which lib/host.sh serves.
+
+. /payload/tests/lib/tap.sh
+. /payload/tests/lib/modules.sh
+
+tap_emit() {
+	printf 'tap %s\n' "$1" >&3
+}
+
+# host_request NAME [ARGUMENT...]: has the host VM run on_NAME ARGUMENT... while
+# this guest waits, and prints its output.  The exit status is that of on_NAME.
+host_request() {
+	printf 'request %s\n' "$*" >&3
+	while IFS= read -r reply_line <&3; do
+		case $reply_line in
+		"text "*)
+			printf '%s\n' "${reply_line#text }"
+			;;
+		"status "*)
+			return "${reply_line#status }"
+			;;
+		esac
+	done
+	return 1
+}
+
+# perf_count OUTPUT EVENT: the number that `perf stat -x,` gives for EVENT in
+# OUTPUT, or its <...> text
+perf_count() {
+	printf '%s\n' "$1" | awk -F , -v event="$2" '$3 == event { print $1 }'
+}
+
+# perf_percent OUTPUT EVENT: the share of the time that EVENT was counted
+perf_percent() {
+	printf '%s\n' "$1" | awk -F , -v event="$2" '$3 == event { print $5 }'
+}
