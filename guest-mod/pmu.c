@@ -12,6 +12,8 @@
 #include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
+#include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/sysfs.h>
 
 /**
@@ -36,7 +38,9 @@ struct cpu_events {
 
 static DEFINE_PER_CPU(struct cpu_events, cpu_events);
 
-static struct pmu pmu;
+/* Allocated: see compat_perf_pmu_retire(). */
+static struct pmu *registered_pmu;
+static bool accepts_events;
 
 static void account_set(struct cpu_events *this, unsigned long set)
 {
@@ -195,7 +199,8 @@ static u32 host_type(const struct perf_event_attr *attr)
 		[EVENT_KIND_HW_CACHE] = KVM_PVPERF_TYPE_HW_CACHE,
 	};
 
-	return attr->type == pmu.type ? types[attr->config1] : attr->type;
+	return attr->type == registered_pmu->type ? types[attr->config1] :
+						    attr->type;
 }
 
 static struct event_description describe(struct perf_event *event)
@@ -318,12 +323,12 @@ static void pmu_cancel_transaction(struct pmu *pmu)
 
 static bool is_mine(const struct perf_event_attr *attr)
 {
-	if (attr->type == pmu.type)
+	if (attr->type == registered_pmu->type)
 		return attr->config1 < EVENT_KINDS &&
 		       !attr->config2;
 
 	/* Otherwise there is another PMU for these. */
-	if (pmu.type != PERF_TYPE_RAW)
+	if (registered_pmu->type != PERF_TYPE_RAW)
 		return false;
 	return (attr->type == PERF_TYPE_HARDWARE ||
 		attr->type == PERF_TYPE_HW_CACHE) &&
@@ -339,10 +344,10 @@ static bool fits_with_group(struct perf_event *event)
 
 	if (leader == event)
 		return true;
-	if (leader->pmu == &pmu)
+	if (leader->pmu == registered_pmu)
 		count++;
 	for_each_sibling_event(sibling, leader)
-		if (sibling->pmu == &pmu)
+		if (sibling->pmu == registered_pmu)
 			count++;
 	return count <= slots_group_limit();
 }
@@ -351,7 +356,7 @@ static int pmu_event_init(struct perf_event *event)
 {
 	struct event_description description;
 
-	if (!is_mine(&event->attr))
+	if (!READ_ONCE(accepts_events) || !is_mine(&event->attr))
 		return -ENOENT;
 
 	if (has_branch_stack(event) || event->attr.precise_ip ||
@@ -419,7 +424,7 @@ static const struct attribute_group *attribute_groups[] = {
 	NULL
 };
 
-static struct pmu pmu = {
+static const struct pmu pmu_template = {
 	.module = THIS_MODULE,
 	.task_ctx_nr = perf_hw_context,
 	.capabilities = PERF_PMU_CAP_NO_INTERRUPT |
@@ -477,13 +482,26 @@ int pmu_register(void)
 		type = -1;
 	}
 
-	error = perf_pmu_register(&pmu, "kvm_pvperf", type);
-	if (error)
+	registered_pmu = kmemdup(&pmu_template, sizeof(pmu_template),
+				 GFP_KERNEL);
+	if (!registered_pmu)
+		return -ENOMEM;
+
+	error = perf_pmu_register(registered_pmu, "kvm_pvperf", type);
+	if (error) {
 		pr_err("cannot register a PMU: error %d\n", error);
-	return error;
+		kfree(registered_pmu);
+		return error;
+	}
+
+	compat_perf_pmu_adopt_contexts(registered_pmu);
+	WRITE_ONCE(accepts_events, true);
+	return 0;
 }
 
+/* No event is open: each holds the module. */
 void pmu_unregister(void)
 {
-	perf_pmu_unregister(&pmu);
+	perf_pmu_unregister(registered_pmu);
+	compat_perf_pmu_retire(registered_pmu);
 }

@@ -3,6 +3,9 @@
 #define _COMPAT_PERF_PMU_H
 
 #include <linux/perf_event.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
 #include <linux/version.h>
 
 /*
@@ -14,6 +17,51 @@
 #define COMPAT_PERF_PMU_CAP_SHARES_HW_CONTEXT PERF_PMU_CAP_HETEROGENEOUS_CPUS
 #else
 #define COMPAT_PERF_PMU_CAP_SHARES_HW_CONTEXT 0
+#endif
+
+/*
+ * Before 6.2 a task that once had an event keeps its context, and in it a
+ * pointer to the PMU, for life: the scheduler follows it to find the PMU's CPU
+ * contexts, which the perf core never frees, even long after the PMU was
+ * unregistered.  So there the structure is left behind, with nothing in it that
+ * points into the module, and a PMU that comes later takes such contexts over.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+/* For a PMU that has been unregistered. */
+static inline void compat_perf_pmu_retire(struct pmu *pmu)
+{
+	const struct pmu retired = {
+		.task_ctx_nr = pmu->task_ctx_nr,
+		.pmu_cpu_context = pmu->pmu_cpu_context,
+	};
+
+	*pmu = retired;
+}
+
+/* For a PMU that has been registered, before it accepts events. */
+static inline void compat_perf_pmu_adopt_contexts(struct pmu *pmu)
+{
+	struct task_struct *process, *thread;
+	struct perf_event_context *context;
+
+	/* RCU keeps the threads, and the contexts of those that exit. */
+	rcu_read_lock();
+	for_each_process_thread(process, thread) {
+		context = READ_ONCE(thread->perf_event_ctxp[perf_hw_context]);
+		if (context && !context->pmu->event_init)
+			WRITE_ONCE(context->pmu, pmu);
+	}
+	rcu_read_unlock();
+}
+#else
+static inline void compat_perf_pmu_retire(struct pmu *pmu)
+{
+	kfree(pmu);
+}
+
+static inline void compat_perf_pmu_adopt_contexts(struct pmu *pmu)
+{
+}
 #endif
 
 /*

@@ -23,6 +23,7 @@
 #include <linux/ptrace.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
+#include <linux/sched/task_stack.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 

@@ -3,7 +3,9 @@
 # Library of the part of a test that runs in a nested guest.  File descriptor 3
 # is the channel to the host VM, which lib/host.sh serves.
 
+# shellcheck source=/dev/null # exists in the emulated machines only
 . /payload/tests/lib/tap.sh
+# shellcheck source=/dev/null
 . /payload/tests/lib/modules.sh
 
 tap_emit() {

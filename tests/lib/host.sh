@@ -6,7 +6,9 @@
 # Up to 3 nested guests, numbered from 1, live at a time; GUEST is the one that
 # the functions here talk about.
 
+# shellcheck source=/dev/null # exists in the emulated machines only
 . /payload/tests/lib/tap.sh
+# shellcheck source=/dev/null
 . /payload/tests/lib/modules.sh
 
 GUEST=1
@@ -25,9 +27,9 @@ load_kvm() {
 # Everything that makes nested guests count: KVM, the test PMU, the host module.
 # HOST_MODULE_ARGS is a list of parameters.
 load_host_modules() {
+	# shellcheck disable=SC2086 # a list of words
 	load_kvm &&
 		load_module kvm_pvperf_test_pmu "counters=${PMU_COUNTERS:-8}" &&
-		# shellcheck disable=SC2086 # a list of words
 		load_module kvm_pvperf_host ${HOST_MODULE_ARGS:-}
 }
 
@@ -43,16 +45,18 @@ start_guest() {
 	eval "exec $((GUEST * 2 + 2))<>$guest_pipe.in"
 	eval "exec $((GUEST * 2 + 3))<>$guest_pipe.out"
 	guest_console=/dev/virtio-ports/guest$GUEST
-	guest_command_line="console=ttyS0 loglevel=5 panic=-1 oops=panic
-		panic_on_warn=1 mitigations=off ${GUEST_KERNEL_OPTIONS:-}
-		ROLE=guest TEST=$TEST -- $*"
+	guest_command_line="console=ttyS0 loglevel=5"
+	guest_command_line="$guest_command_line panic=-1 oops=panic panic_on_warn=1"
+	guest_command_line="$guest_command_line mitigations=off"
+	guest_command_line="$guest_command_line ${GUEST_KERNEL_OPTIONS:-}"
+	guest_command_line="$guest_command_line ROLE=guest TEST=$TEST -- $*"
 	# shellcheck disable=SC2086 # a list of options
 	(
 		qemu-system-x86_64 -accel kvm -cpu "$GUEST_CPU" \
 			-smp "$guest_cpus" -m "$GUEST_MEMORY" \
 			-nodefaults -no-reboot -display none \
 			-kernel /boot/vmlinux -initrd /boot/initramfs \
-			-append "$(echo $guest_command_line)" \
+			-append "$guest_command_line" \
 			-chardev "file,id=console,path=$guest_console" \
 			-serial chardev:console \
 			-device virtio-serial-pci \
@@ -70,6 +74,7 @@ start_guest() {
 
 # Reads one line from the guest into guest_line.
 read_from_guest() {
+	guest_line=
 	eval "IFS= read -r guest_line <&$((GUEST * 2 + 3))"
 }
 
@@ -112,6 +117,7 @@ serve_guest_until() {
 }
 
 end_of_guest() {
+	guest_status=
 	eval "guest_status=\$guest_status_$GUEST"
 	if [ "$1" = 0 ] && [ "$guest_status" = 0 ]; then
 		tap_comment "nested guest $GUEST ended"

@@ -7,9 +7,11 @@
 
 case ${ROLE:-machine} in
 host)
+	# shellcheck source=/dev/null # exists in the emulated machines only
 	. /payload/tests/lib/host.sh
 	;;
 guest)
+	# shellcheck source=/dev/null
 	. /payload/tests/lib/guest.sh
 	;;
 esac

@@ -299,6 +299,47 @@ static void test_check(struct machine *machine, bool raw_allowed)
 		  "CHECK of a raw event");
 }
 
+static void expect_header_refused(struct machine *machine, const char *what,
+				  struct kvm_pvperf_header header)
+{
+	machine->area->header = header;
+	call_badly(machine, KVM_PVPERF_OP_SETUP, AREA_GPA, 0, 0,
+		   KVM_PVPERF_EINVAL, what);
+}
+
+static void test_bad_headers(struct machine *machine)
+{
+	struct kvm_pvperf_header good, bad;
+
+	write_header(machine->area);
+	good = machine->area->header;
+
+	bad = good;
+	bad.magic++;
+	expect_header_refused(machine, "SETUP with wrong magic", bad);
+	bad = good;
+	bad.version = 0;
+	expect_header_refused(machine, "SETUP with version 0", bad);
+	bad = good;
+	bad.version++;
+	expect_header_refused(machine, "SETUP with a later version", bad);
+	bad = good;
+	bad.header_size--;
+	expect_header_refused(machine, "SETUP with wrong header_size", bad);
+	bad = good;
+	bad.slot_size--;
+	expect_header_refused(machine, "SETUP with wrong slot_size", bad);
+	bad = good;
+	bad.slot_count--;
+	expect_header_refused(machine, "SETUP with wrong slot_count", bad);
+	bad = good;
+	bad.guest_reserved[0] = 1;
+	expect_header_refused(machine, "SETUP with reserved word 0", bad);
+	bad = good;
+	bad.guest_reserved[12] = 1;
+	expect_header_refused(machine, "SETUP with reserved word 12", bad);
+}
+
 static void test_setup(struct machine *machine)
 {
 	struct kvm_pvperf_area *other =
@@ -318,21 +359,7 @@ static void test_setup(struct machine *machine)
 		   KVM_PVPERF_EINVAL, "SETUP with a third argument");
 	act_well(machine, KVM_PVPERF_OP_READ, 0, "READ after those");
 
-#define REFUSED_WITH(member, value) do {				\
-	write_header(machine->area);					\
-	header->member = value;						\
-	call_badly(machine, KVM_PVPERF_OP_SETUP, AREA_GPA, 0, 0,	\
-		   KVM_PVPERF_EINVAL, "SETUP with wrong " #member);	\
-} while (0)
-	REFUSED_WITH(magic, KVM_PVPERF_AREA_MAGIC + 1);
-	REFUSED_WITH(version, 0);
-	REFUSED_WITH(version, KVM_PVPERF_ABI_VERSION + 1);
-	REFUSED_WITH(header_size, 255);
-	REFUSED_WITH(slot_size, 95);
-	REFUSED_WITH(slot_count, 31);
-	REFUSED_WITH(guest_reserved[0], 1);
-	REFUSED_WITH(guest_reserved[12], 1);
-#undef REFUSED_WITH
+	test_bad_headers(machine);
 
 	set_up(machine);
 	former = header->sequence;
@@ -547,40 +574,43 @@ static void test_sequence(struct machine *machine)
 
 static void test_bad_requests(struct machine *machine)
 {
-	struct kvm_pvperf_request *bad;
+	static const struct {
+		const char *what;
+		uint32_t state;
+		struct kvm_pvperf_request request;
+	} cases[] = {
+		{ "undefined flag", KVM_PVPERF_STATE_INVALID,
+		  { .config = CYCLES, .flags = 8 } },
+		{ "reserved not zero", KVM_PVPERF_STATE_INVALID,
+		  { .config = CYCLES, .reserved = { 0, 1 } } },
+		{ "period without sampling", KVM_PVPERF_STATE_INVALID,
+		  { .config = CYCLES, .period = 1000 } },
+		{ "left without sampling", KVM_PVPERF_STATE_INVALID,
+		  { .config = CYCLES, .left = 1 } },
+		{ "no such type", KVM_PVPERF_STATE_UNSUPPORTED,
+		  { .type = 1, .config = CYCLES } },
+		{ "no such event", KVM_PVPERF_STATE_UNSUPPORTED,
+		  { .config = STALLED_CYCLES } },
+		{ "no such config", KVM_PVPERF_STATE_UNSUPPORTED,
+		  { .config = 1ULL << 40 } },
+	};
+	size_t i;
 
 	if (machine->slots < 2)
 		return;
 	set_up(machine);
 	request(machine, 0, HARDWARE, BUS_CYCLES, 0);
-	bad = &machine->area->slots[1].request;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		machine->area->slots[1].request = cases[i].request;
+		act_well(machine, KVM_PVPERF_OP_START, 3, cases[i].what);
+		expect_report(machine, 1, cases[i].state, 0, cases[i].what);
+		tap_equal(machine->area->header.running, 1,
+			  "%s: only the other slot runs", cases[i].what);
+		act_well(machine, KVM_PVPERF_OP_READ, 3, "READ after that");
+		expect_report(machine, 1, cases[i].state, 0, cases[i].what);
+	}
 
-#define BAD_REQUEST(expected, what, ...) do {				\
-	*bad = (struct kvm_pvperf_request){ __VA_ARGS__ };		\
-	act_well(machine, KVM_PVPERF_OP_START, 3, what);		\
-	expect_report(machine, 1, expected, 0, what);			\
-	tap_equal(machine->area->header.running, 1,			\
-		  what ": only the other slot runs");			\
-	act_well(machine, KVM_PVPERF_OP_READ, 3, what);			\
-	expect_report(machine, 1, expected, 0, what ", read");		\
-} while (0)
-	BAD_REQUEST(KVM_PVPERF_STATE_INVALID, "undefined flag",
-		    .config = CYCLES, .flags = 8);
-	BAD_REQUEST(KVM_PVPERF_STATE_INVALID, "reserved not zero",
-		    .config = CYCLES, .reserved = { 0, 1 });
-	BAD_REQUEST(KVM_PVPERF_STATE_INVALID, "period without sampling",
-		    .config = CYCLES, .period = 1000);
-	BAD_REQUEST(KVM_PVPERF_STATE_INVALID, "left without sampling",
-		    .config = CYCLES, .left = 1);
-	BAD_REQUEST(KVM_PVPERF_STATE_UNSUPPORTED, "no such type",
-		    .type = 1, .config = 0);
-	BAD_REQUEST(KVM_PVPERF_STATE_UNSUPPORTED, "no such event",
-		    .config = STALLED_CYCLES);
-	BAD_REQUEST(KVM_PVPERF_STATE_UNSUPPORTED, "no such config",
-		    .config = 1ULL << 40);
-#undef BAD_REQUEST
-
-	*bad = (struct kvm_pvperf_request){ .config = BUS_CYCLES };
+	request(machine, 1, HARDWARE, BUS_CYCLES, 0);
 	act_well(machine, KVM_PVPERF_OP_START, 3, "START of a good request");
 	write_port(machine, 4);
 	act_well(machine, KVM_PVPERF_OP_STOP, 3, "STOP of a good request");

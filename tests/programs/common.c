@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/io.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common.h"
@@ -72,4 +73,21 @@ void gate(const char *phase)
 		if (size <= 0)
 			errx(EXIT_FAILURE, "no line on standard input");
 	} while (size < 0 || byte != '\n');
+}
+
+void use_fifo_scheduling(void)
+{
+	const struct sched_param parameters = { .sched_priority = 1 };
+
+	if (sched_setscheduler(0, SCHED_FIFO, &parameters))
+		err(EXIT_FAILURE, "no real-time scheduling");
+}
+
+uint64_t switches_so_far(void)
+{
+	struct rusage usage;
+
+	if (getrusage(RUSAGE_THREAD, &usage))
+		err(EXIT_FAILURE, "getrusage");
+	return usage.ru_nvcsw + usage.ru_nivcsw;
 }

@@ -37,4 +37,10 @@ void pin_to_cpu(int cpu);
  */
 void gate(const char *phase);
 
+/* Nothing but real-time tasks interrupts the calling thread from now on. */
+void use_fifo_scheduling(void);
+
+/* How often the calling thread has been switched away from. */
+uint64_t switches_so_far(void);
+
 #endif

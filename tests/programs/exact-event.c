@@ -123,14 +123,16 @@ static void be_partner(int request_fd, int reply_fd)
 static void start_partner(struct worker *worker)
 {
 	int request[2], reply[2];
+	pid_t pid;
 
 	if (pipe(request) || pipe(reply))
 		err(EXIT_FAILURE, "pipe");
-	worker->partner = fork();
-	if (worker->partner < 0)
+	pid = fork();
+	if (pid < 0)
 		err(EXIT_FAILURE, "fork");
-	if (!worker->partner)
+	if (!pid)
 		be_partner(request[0], reply[1]);
+	worker->partner = pid;
 	worker->request_fd = request[1];
 	worker->reply_fd = reply[0];
 	close(request[0]);
@@ -142,15 +144,6 @@ static void end_partner(const struct worker *worker)
 	if (kill(worker->partner, SIGKILL) ||
 	    waitpid(worker->partner, NULL, 0) != worker->partner)
 		err(EXIT_FAILURE, "cannot end a partner");
-}
-
-static uint64_t switches_so_far(void)
-{
-	struct rusage usage;
-
-	if (getrusage(RUSAGE_THREAD, &usage))
-		err(EXIT_FAILURE, "getrusage");
-	return usage.ru_nvcsw + usage.ru_nivcsw;
 }
 
 /* A partner on another CPU may answer before the read blocks: try again. */

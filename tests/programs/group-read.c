@@ -26,8 +26,10 @@ static const char usage[] =
 "  -C CPU          count on CPU and run there, instead of counting the task\n"
 "  -i              inherit: a child makes half of the writes\n"
 "  -g              before each phase (open, write, read, close, exit) print\n"
-"                  \"ready PHASE\" and wait for a line on standard input\n"
-"Prints \"event=INDEX value=COUNT enabled=NS running=NS\" of the last read.\n";
+"                  \"ready PHASE\" and wait for a line on standard input; run\n"
+"                  with real-time priority\n"
+"Prints \"event=INDEX value=COUNT enabled=NS running=NS\" of the last read and\n"
+"\"switches=N\", how often it was switched away from between its reads.\n";
 
 struct options {
 	struct perf_event_attr attrs[MAX_EVENTS];
@@ -120,13 +122,15 @@ int main(int argc, char **argv)
 {
 	struct options options = parse_options(argc, argv);
 	struct perf_counts counts;
-	uint64_t in_child, done;
+	uint64_t in_child, done, switches;
 	int fds[MAX_EVENTS];
 	int i;
 
 	allow_exact_port();
 	if (options.cpu >= 0)
 		pin_to_cpu(options.cpu);
+	if (options.gates)
+		use_fifo_scheduling();
 
 	pause_before(&options, "open");
 	for (i = 0; i < options.events; i++) {
@@ -145,8 +149,10 @@ int main(int argc, char **argv)
 		write_in_child(in_child);
 
 	pause_before(&options, "read");
+	switches = switches_so_far();
 	for (done = 0; done < options.reads; done++)
 		counts = perf_read(fds[0]);
+	switches = switches_so_far() - switches;
 
 	pause_before(&options, "close");
 	for (i = options.events - 1; i >= 0; i--)
@@ -157,6 +163,7 @@ int main(int argc, char **argv)
 		       (unsigned long long)counts.values[i],
 		       (unsigned long long)counts.enabled,
 		       (unsigned long long)counts.running);
+	printf("switches=%llu\n", (unsigned long long)switches);
 	pause_before(&options, "exit");
 	return EXIT_SUCCESS;
 }

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -61,15 +60,6 @@ static bool receive_byte(int fd)
 	return size == 1;
 }
 
-/* Neither preempts the other when it wakes it, so a trip is two switches. */
-static void use_fifo_scheduling(void)
-{
-	const struct sched_param parameters = { .sched_priority = 1 };
-
-	if (sched_setscheduler(0, SCHED_FIFO, &parameters))
-		err(EXIT_FAILURE, "no real-time scheduling");
-}
-
 static void be_partner(struct channel to, struct channel from)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL))
@@ -79,15 +69,6 @@ static void be_partner(struct channel to, struct channel from)
 	while (receive_byte(to.read_end))
 		send_byte(from.write_end);
 	_exit(EXIT_SUCCESS);
-}
-
-static uint64_t switches_so_far(void)
-{
-	struct rusage usage;
-
-	if (getrusage(RUSAGE_THREAD, &usage))
-		err(EXIT_FAILURE, "getrusage");
-	return usage.ru_nvcsw + usage.ru_nivcsw;
 }
 
 int main(int argc, char **argv)
@@ -129,6 +110,7 @@ int main(int argc, char **argv)
 	trips = parse_number(argv[optind], 1, MAX_TRIPS, "TRIPS");
 
 	pin_to_cpu(cpu);
+	/* Neither preempts the other when it wakes it: a trip is two switches. */
 	use_fifo_scheduling();
 	to = open_channel();
 	from = open_channel();

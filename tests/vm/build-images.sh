@@ -121,6 +121,8 @@ if [ ! -d "$images" ]; then
 	mv "$work/images" "$images"
 	# Another checkout may still use its own.
 	find "$cache" -maxdepth 1 -name 'images-*' -mtime +7 -exec rm -rf {} +
+	find "$cache" -mindepth 2 -maxdepth 2 -path '*/runs/*' -mtime +7 \
+		-exec rm -rf {} +
 	say "ready in $images"
 fi
 touch "$images"

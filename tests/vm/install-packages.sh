@@ -18,7 +18,7 @@ has_lists() {
 }
 
 missing_packages() {
-	for package in $(sed 's/#.*//' "$here/packages"); do
+	sed 's/#.*//; /^$/d' "$here/packages" | while read -r package; do
 		is_installed "$package" || echo "$package"
 	done
 	# The metapackage linux-headers-amd64 may be installed in an older

@@ -1,0 +1,55 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# What people do first: perf stat in a guest without a hardware PMU.
+. "$(dirname "$0")/../lib/test.sh"
+
+export CLOCK=virtual
+
+EVENTS="cycles instructions cache-misses branches"
+
+# count EVENT COMMAND...
+count() {
+	counted_event=$1
+	shift
+	perf_count "$(perf stat -x, -e "$counted_event" -- "$@" 2>&1 >/dev/null)" \
+		"$counted_event"
+}
+
+host() {
+	tap_plan 14
+	tap_ok "the host's modules load" load_host_modules
+	run_guest 1 guest
+}
+
+guest() {
+	tap_is "perf is the package's own" "$(perf --version)" \
+		"perf version $(cat /payload/perf-version)"
+	list=$(echo "$EVENTS" | tr ' ' ,)
+	before=$(perf stat -x, -e "$list" -- true 2>&1)
+	for event in $EVENTS; do
+		tap_is "without the guest's module: $event" \
+			"$(perf_count "$before" "$event")" "<not supported>"
+	done
+
+	tap_ok "the guest's module loads" load_module kvm_pvperf_guest
+
+	after=$(perf stat -x, -e "$list" -- spin-work 1 2>&1 >/dev/null)
+	for event in $EVENTS; do
+		tap_matches "with it: $event" "$(perf_count "$after" "$event")" \
+			'^[1-9][0-9]*$'
+	done
+
+	once=$(count cycles spin-work 100)
+	twice=$(count cycles spin-work 200)
+	tap_between "doubling the work doubles the cycles (percent)" \
+		$((twice * 100 / once)) 190 210
+	sleeping=$(count cycles sleep 2)
+	tap_between "a sleeping task takes next to no cycles (per mille)" \
+		$((sleeping * 1000 / twice)) 0 49
+	tap_comment "cycles: once $once, twice $twice, sleeping $sleeping"
+
+	tap_matches "perf list shows the PMU" "$(perf list 2>/dev/null)" \
+		'kvm_pvperf/cycles/ +\[Kernel PMU event\]'
+}
+
+run_test "$@"
