@@ -22,8 +22,7 @@ host() {
 }
 
 guest() {
-	tap_is "perf is the package's own" "$(perf --version)" \
-		"perf version $(cat /payload/perf-version)"
+	tap_ok "perf is the package's own" eval "cd / && md5sum -c /etc/perf.md5"
 	list=$(echo "$EVENTS" | tr ' ' ,)
 	before=$(perf stat -x, -e "$list" -- true 2>&1)
 	for event in $EVENTS; do

@@ -30,6 +30,12 @@ debian_sources() {
 		'Created-By: Packages' 'Origin: Debian' | sort -u
 }
 
+# For a test which shows that perf is the package's own: mmdebstrap runs this
+# while the packages are still there, $1 is the root.
+# shellcheck disable=SC2016 # expanded there
+perf_checksum='dpkg-deb --ctrl-tarfile "$1"/var/cache/apt/archives/linux-perf_*.deb |
+	tar -x -O ./md5sums | grep " usr/bin/perf$" >"$1/etc/perf.md5"'
+
 build_root() {
 	debian_sources >"$work/sources"
 	# Proxies and the like.
@@ -38,7 +44,8 @@ build_root() {
 	mmdebstrap --quiet --mode=root --variant=extract \
 		--aptopt="$work/apt.conf" \
 		--aptopt='APT::Install-Recommends "false"' \
-		--include="$include" '' "$work/root" "$work/sources" >&2
+		--include="$include" --extract-hook="$perf_checksum" \
+		'' "$work/root" "$work/sources" >&2
 	cd "$work/root"
 	mkdir -p payload proc root run sys
 	rm -rf dev/* usr/share/doc usr/share/info usr/share/locale \
