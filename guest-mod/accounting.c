@@ -5,8 +5,12 @@
  * count, the missing share is taken off that time, so that perf shows a
  * percentage or "not counted" instead of a number that is too small.
  *
- * All of this runs on the CPU that runs the events, with interrupts off.  The
- * perf core changes the times of an active event under the same conditions.
+ * All of this runs on the CPU that runs the events, with interrupts off: there
+ * the perf core does not change the times of an active event meanwhile.  It
+ * brings the clock of an event's context up to date for the context that it
+ * works on, only.  A report on an event of another context, or for one of the
+ * readers that do without, finds that no time has passed: then counts are
+ * taken, and times are left to the next report.
  */
 #include "log.h"
 #include "accounting.h"
@@ -15,19 +19,8 @@
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/perf_event.h>
-
-/*
- * How long the event has been active.  In del the perf core has not yet added
- * the last stretch to total_time_running.
- */
-static u64 active_time(struct perf_event *event)
-{
-	u64 time = event->total_time_running;
-
-	if (event->state == PERF_EVENT_STATE_ACTIVE)
-		time += compat_perf_event_time(event) - event->tstamp;
-	return time;
-}
+#include <linux/sched/clock.h>
+#include <linux/string.h>
 
 static struct accounted_event *find(struct accounted_event *slots,
 				    struct perf_event *event)
@@ -40,15 +33,22 @@ static struct accounted_event *find(struct accounted_event *slots,
 	return NULL;
 }
 
-/* total_time_running may wrap below zero until the perf core adds to it. */
-static void take_off(struct accounted_event *slots, struct perf_event *event,
-		     u64 nanoseconds)
+/*
+ * Does the perf core's own update first, so that the running time is never
+ * less than nothing, not even for a reader on another CPU.
+ */
+static void take_off(struct perf_event *event, u64 nanoseconds)
 {
-	struct accounted_event *slot = find(slots, event);
+	u64 time = compat_perf_event_time(event);
+	u64 active = 0;
 
-	event->total_time_running -= nanoseconds;
-	if (slot)
-		slot->active_until -= nanoseconds;
+	if (event->state == PERF_EVENT_STATE_ACTIVE)
+		active = time - event->tstamp;
+
+	nanoseconds = min(nanoseconds, event->total_time_running + active);
+	event->total_time_enabled += active;
+	event->total_time_running += active - nanoseconds;
+	event->tstamp += active;
 }
 
 static u64 worst_of_group(struct accounted_event *slots,
@@ -79,9 +79,9 @@ static void add_missing(struct accounted_event *slots, unsigned int id,
 
 	worst_before = worst_of_group(slots, leader);
 	slot->missing += nanoseconds;
-	take_off(slots, leader, worst_of_group(slots, leader) - worst_before);
+	take_off(leader, worst_of_group(slots, leader) - worst_before);
 	if (slot->event != leader)
-		take_off(slots, slot->event, nanoseconds);
+		take_off(slot->event, nanoseconds);
 }
 
 static bool is_counting_state(u32 state)
@@ -100,21 +100,40 @@ static u64 missing_share(u64 active, u64 enabled, u64 running)
 	return active - mul_u64_u64_div_u64(active, running, enabled);
 }
 
+/* An event is active from the moment that it gets its slot. */
 static u64 take_active_time(struct accounted_event *slot)
 {
-	u64 until = active_time(slot->event);
+	u64 until = compat_perf_event_time(slot->event);
 	u64 active = until - slot->active_until;
 
 	slot->active_until = until;
 	return active;
 }
 
+/* Adds what has gone by since the host stopped counting to the gap. */
+static void extend_gap(struct accounted_event *slot)
+{
+	u64 now = local_clock();
+
+	if (slot->is_lost)
+		slot->gap += now - slot->covered_until;
+	slot->covered_until = now;
+}
+
+static u64 take_gap(struct accounted_event *slot, u64 active)
+{
+	u64 lost = min(slot->gap, active);
+
+	slot->gap -= lost;
+	return lost;
+}
+
 void accounting_begin(struct accounted_event *slot, struct perf_event *event)
 {
+	memset(slot, 0, sizeof(*slot));
 	slot->event = event;
-	slot->active_until = active_time(event);
-	slot->missing = 0;
-	accounting_new_run(slot);
+	slot->active_until = compat_perf_event_time(event);
+	slot->covered_until = local_clock();
 }
 
 /* What a leaving member missed stays missing for its group. */
@@ -128,33 +147,57 @@ void accounting_end(struct accounted_event *slots, unsigned int id)
 	slot->event = NULL;
 }
 
+/* The host counts from now on, from zero. */
 void accounting_new_run(struct accounted_event *slot)
 {
-	memset(&slot->run, 0, sizeof(slot->run));
+	extend_gap(slot);
+	slot->is_lost = false;
+	slot->has_run = true;
+	slot->count = 0;
+	slot->enabled = 0;
+	slot->running = 0;
 }
 
 void accounting_report(struct accounted_event *slots, unsigned int id,
 		       const struct kvm_pvperf_report *report)
 {
 	struct accounted_event *slot = &slots[id];
-	u64 active;
+	u64 active, lost;
 
+	extend_gap(slot);
 	if (!is_counting_state(report->state)) {
-		accounting_lost(slots, id);
+		add_missing(slots, id, take_active_time(slot));
 		return;
 	}
 
-	local64_add(report->count - slot->run.count, &slot->event->count);
+	local64_add(report->count - slot->count, &slot->event->count);
+	slot->count = report->count;
+
 	active = take_active_time(slot);
-	add_missing(slots, id,
-		    missing_share(active,
-				  report->time_enabled - slot->run.time_enabled,
-				  report->time_running - slot->run.time_running));
-	slot->run = *report;
+	if (!active)
+		return;
+
+	lost = take_gap(slot, active);
+	add_missing(slots, id, lost +
+		    missing_share(active - lost,
+				  report->time_enabled - slot->enabled,
+				  report->time_running - slot->running));
+	slot->enabled = report->time_enabled;
+	slot->running = report->time_running;
 }
 
-/* Nothing is known of the time since the last report. */
-void accounting_lost(struct accounted_event *slots, unsigned int id)
+/* The host has forgotten it, or does not answer. */
+void accounting_lose(struct accounted_event *slot)
 {
-	add_missing(slots, id, take_active_time(&slots[id]));
+	slot->is_lost = true;
+}
+
+/* In place of a report, for an event that the host does not count now. */
+void accounting_no_report(struct accounted_event *slots, unsigned int id)
+{
+	struct accounted_event *slot = &slots[id];
+	u64 active = take_active_time(slot);
+
+	extend_gap(slot);
+	add_missing(slots, id, slot->has_run ? take_gap(slot, active) : active);
 }

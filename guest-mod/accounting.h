@@ -11,14 +11,26 @@ struct perf_event;
 /**
  * struct accounted_event - an event in a slot
  * @event: perf's; NULL in a free slot
- * @run: the part of the host's current run that has been accounted for
- * @active_until: value of the event's active time, as accounted for
+ * @count: of the host's current run, as accounted for
+ * @enabled: of the host's current run, as accounted for
+ * @running: of the host's current run, as accounted for
+ * @active_until: clock of the event's context up to which time is accounted for
+ * @covered_until: local clock of the last moment that the host has reported on
+ * @gap: nanoseconds that no report covers, not yet accounted for
+ * @is_lost: the host does not count it, since @covered_until
+ * @has_run: the host has counted it since it got its slot
  * @missing: nanoseconds since the event got its slot in which it did not count
  */
 struct accounted_event {
 	struct perf_event *event;
-	struct kvm_pvperf_report run;
+	u64 count;
+	u64 enabled;
+	u64 running;
 	u64 active_until;
+	u64 covered_until;
+	u64 gap;
+	bool is_lost;
+	bool has_run;
 	u64 missing;
 };
 
@@ -27,6 +39,7 @@ void accounting_end(struct accounted_event *slots, unsigned int id);
 void accounting_new_run(struct accounted_event *slot);
 void accounting_report(struct accounted_event *slots, unsigned int id,
 		       const struct kvm_pvperf_report *report);
-void accounting_lost(struct accounted_event *slots, unsigned int id);
+void accounting_lose(struct accounted_event *slot);
+void accounting_no_report(struct accounted_event *slots, unsigned int id);
 
 #endif

@@ -24,6 +24,7 @@ static void reset_all_cpus(void)
 static int reset_before_reboot(struct notifier_block *block,
 			       unsigned long action, void *unused)
 {
+	slots_close();
 	reset_all_cpus();
 	return NOTIFY_DONE;
 }

@@ -10,6 +10,7 @@
 #include <linux/device.h>
 #include <linux/err.h>
 #include <linux/module.h>
+#include <linux/nospec.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
 #include <linux/slab.h>
@@ -53,17 +54,23 @@ static void account_set(struct cpu_events *this, unsigned long set)
 	}
 }
 
-/* The host has forgotten us: what it counted since the last report is lost. */
-static void lose_started(struct cpu_events *this)
+static void lose_set(struct cpu_events *this, unsigned long set)
 {
-	unsigned long lost = this->started;
 	unsigned int id;
 
-	for_each_set_bit(id, &lost, KVM_PVPERF_SLOTS)
-		accounting_lost(this->slots, id);
+	for_each_set_bit(id, &set, KVM_PVPERF_SLOTS)
+		accounting_lose(&this->slots[id]);
+}
 
+/*
+ * The host has forgotten us, or does not answer.  That concerns the events of
+ * all contexts on this CPU, also those that the perf core does not work on now.
+ */
+static void lose_started(struct cpu_events *this)
+{
+	lose_set(this, this->started);
+	this->pending |= this->started;
 	this->started = 0;
-	this->pending |= lost;
 }
 
 static int try_to_start_pending(struct cpu_events *this)
@@ -91,8 +98,12 @@ static int try_to_start_pending(struct cpu_events *this)
 /* Without success they stay pending: tried again at the next occasion. */
 static void start_pending(struct cpu_events *this)
 {
-	if (try_to_start_pending(this) == -ESTALE)
-		try_to_start_pending(this);
+	int error = try_to_start_pending(this);
+
+	if (error == -ESTALE)
+		error = try_to_start_pending(this);
+	if (error)
+		lose_set(this, this->pending);
 }
 
 static void stop_set(struct cpu_events *this, u32 set)
@@ -105,11 +116,11 @@ static void stop_set(struct cpu_events *this, u32 set)
 	this->started &= ~set;
 }
 
-static void read_set(struct cpu_events *this, u32 wanted)
+static void read_set(struct cpu_events *this, unsigned long wanted)
 {
-	u32 set = wanted & this->started;
-	unsigned long uncounted = wanted & this->pending;
+	unsigned long uncounted;
 	unsigned int id;
+	u32 set = wanted & this->started;
 
 	if (set && slots_operate(KVM_PVPERF_OP_READ, set))
 		lose_started(this);
@@ -119,9 +130,11 @@ static void read_set(struct cpu_events *this, u32 wanted)
 	if (this->is_disabled)
 		return;
 
-	/* There is no host now: try whether it is back. */
+	uncounted = wanted & this->pending;
 	for_each_set_bit(id, &uncounted, KVM_PVPERF_SLOTS)
-		accounting_lost(this->slots, id);
+		accounting_no_report(this->slots, id);
+
+	/* There was no host: try whether it is back. */
 	if (this->pending)
 		start_pending(this);
 }
@@ -182,7 +195,10 @@ static void pmu_stop(struct perf_event *event, int flags)
 		start_pending(this);
 }
 
-/* What config1 says under the PMU's own type: the type of config. */
+/*
+ * What config1 says under the PMU's own type: the type of config.  Users know
+ * these numbers by the format attribute "kind".
+ */
 enum event_kind {
 	EVENT_KIND_RAW,
 	EVENT_KIND_HARDWARE,
@@ -199,8 +215,9 @@ static u32 host_type(const struct perf_event_attr *attr)
 		[EVENT_KIND_HW_CACHE] = KVM_PVPERF_TYPE_HW_CACHE,
 	};
 
-	return attr->type == registered_pmu->type ? types[attr->config1] :
-						    attr->type;
+	if (attr->type != registered_pmu->type)
+		return attr->type;
+	return types[array_index_nospec(attr->config1, EVENT_KINDS)];
 }
 
 static struct event_description describe(struct perf_event *event)
@@ -274,9 +291,9 @@ static void pmu_del(struct perf_event *event, int flags)
 		set = started_of_context(this, event);
 		stop_set(this, set);
 		this->pending |= set;
-	} else if (this->pending & bit) {
-		accounting_lost(this->slots, event->hw.idx);
 	}
+	if (this->slots[event->hw.idx].is_lost)
+		accounting_no_report(this->slots, event->hw.idx);
 
 	this->pending &= ~bit;
 	accounting_end(this->slots, event->hw.idx);
@@ -363,10 +380,18 @@ static int pmu_event_init(struct perf_event *event)
 	    event->attr.exclude_host || is_sampling_event(event))
 		return -EOPNOTSUPP;
 
+	event->hw.idx = -1;
+
+	/*
+	 * An inherited event was judged when its parent was opened.  Whatever
+	 * host there is now, failing here would fail the user's fork().
+	 */
+	if (event->parent)
+		return 0;
+
 	if (!fits_with_group(event))
 		return -EINVAL;
 
-	event->hw.idx = -1;
 	description = describe(event);
 	return slots_check(&description);
 }

@@ -27,6 +27,9 @@ struct cpu_area {
 
 static DEFINE_PER_CPU(struct cpu_area, cpu_areas);
 
+/* No area is to be set up any more: this kernel ends. */
+static bool is_closed;
+
 static u32 query_usable(void)
 {
 	long slots = hypercall(KVM_PVPERF_OP_QUERY, KVM_PVPERF_QUERY_SLOTS,
@@ -111,6 +114,11 @@ unsigned int slots_group_limit(void)
 	return hweight32(raw_cpu_read(cpu_areas.usable));
 }
 
+void slots_close(void)
+{
+	WRITE_ONCE(is_closed, true);
+}
+
 u32 slots_usable(void)
 {
 	return this_cpu_read(cpu_areas.usable);
@@ -148,6 +156,9 @@ static int set_up(struct cpu_area *this)
 	header->header_size = sizeof(struct kvm_pvperf_header);
 	header->slot_size = sizeof(struct kvm_pvperf_slot);
 	header->slot_count = KVM_PVPERF_SLOTS;
+
+	if (READ_ONCE(is_closed))
+		return -ENODEV;
 
 	if (hypercall(KVM_PVPERF_OP_SETUP, lower_32_bits(address),
 		      upper_32_bits(address), 0))

@@ -22,6 +22,7 @@ int slots_alloc(void);
 void slots_free(void);
 
 unsigned int slots_group_limit(void);
+void slots_close(void);
 int slots_check(const struct event_description *event);
 
 /* All below: for the calling CPU, which must not change meanwhile. */

@@ -5,7 +5,9 @@
 #include <asm/kvm_para.h>
 #include <compat/kvm_vcpu.h>
 #include <linux/kprobes.h>
+#include <linux/minmax.h>
 #include <linux/module.h>
+#include <linux/percpu.h>
 #include <linux/string.h>
 #include <linux/utsname.h>
 #include <uapi/linux/kvm_pvperf.h>
@@ -72,12 +74,13 @@ static bool has_kvm_signature(const struct kvm_cpuid_entry2 *entry)
 static u32 features_leaf(struct kvm_vcpu *vcpu)
 {
 	const struct kvm_cpuid_entry2 *entry = vcpu->arch.cpuid_entries;
+	u32 lowest = U32_MAX;
 	int i;
 
 	for (i = 0; i < vcpu->arch.cpuid_nent; i++, entry++)
 		if (is_base(entry->function) && has_kvm_signature(entry))
-			return entry->function + 1;
-	return 0;
+			lowest = min(lowest, entry->function);
+	return lowest == U32_MAX ? 0 : lowest + 1;
 }
 NOKPROBE_SYMBOL(features_leaf);
 
@@ -88,6 +91,11 @@ bool cpuid_vcpu_has_feature(struct kvm_vcpu *vcpu)
 	       !compat_kvm_vcpu_state_is_encrypted(vcpu) &&
 	       features_leaf(vcpu);
 }
+
+/* Set once hypercalls are served: guests that see the bit expect an answer. */
+static bool is_offered;
+static bool is_armed;
+static DEFINE_PER_CPU(unsigned long, offers);
 
 /* The caller's variable into which kvm_cpuid() puts EAX. */
 struct cpuid_call {
@@ -105,7 +113,7 @@ static int cpuid_entered(struct kretprobe_instance *instance,
 	struct kvm_vcpu *vcpu = (struct kvm_vcpu *)regs->di;
 	u32 *eax = (u32 *)regs->si;
 
-	if (!is_base(*eax - 1) || !cpuid_vcpu_has_feature(vcpu) ||
+	if (!READ_ONCE(is_offered) || !is_base(*eax - 1) || !cpuid_vcpu_has_feature(vcpu) ||
 	    *eax != features_leaf(vcpu))
 		return 1;
 
@@ -120,6 +128,7 @@ static int cpuid_returns(struct kretprobe_instance *instance,
 	struct cpuid_call *call = (struct cpuid_call *)instance->data;
 
 	*call->eax |= 1U << KVM_PVPERF_FEATURE_BIT;
+	this_cpu_inc(offers);
 	return 0;
 }
 NOKPROBE_SYMBOL(cpuid_returns);
@@ -138,6 +147,7 @@ int cpuid_arm(void)
 	/* kvm_cpuid() does not sleep, but it can be preempted. */
 	cpuid_probe.maxactive = 16 * num_possible_cpus();
 	error = register_kretprobe(&cpuid_probe);
+	is_armed = !error;
 	if (error)
 		pr_err("cannot probe %s of kernel %s: error %d\n",
 		       cpuid_probe.kp.symbol_name, init_utsname()->release,
@@ -145,14 +155,26 @@ int cpuid_arm(void)
 	return error;
 }
 
+void cpuid_offer(void)
+{
+	WRITE_ONCE(is_offered, true);
+}
+
 void cpuid_disarm(void)
 {
+	is_armed = false;
 	unregister_kretprobe(&cpuid_probe);
 }
 
 int cpuid_print(char *buffer, size_t size)
 {
-	return scnprintf(buffer, size, "%s armed missed %lu\n",
-			 cpuid_probe.kp.symbol_name,
-			 cpuid_probe.kp.nmissed + cpuid_probe.nmissed);
+	unsigned long hits = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		hits += per_cpu(offers, cpu);
+
+	return scnprintf(buffer, size, "%s %s hits %lu missed %lu\n",
+			 cpuid_probe.kp.symbol_name, is_armed ? "armed" : "off",
+			 hits, cpuid_probe.kp.nmissed + cpuid_probe.nmissed);
 }

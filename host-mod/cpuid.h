@@ -9,6 +9,7 @@ struct kvm_vcpu;
 
 bool cpuid_vcpu_has_feature(struct kvm_vcpu *vcpu);
 int cpuid_arm(void);
+void cpuid_offer(void);
 void cpuid_disarm(void);
 int cpuid_print(char *buffer, size_t size);
 

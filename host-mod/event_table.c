@@ -8,11 +8,14 @@
 #include <linux/sched.h>
 
 /*
- * Never on a counter: it keeps the perf core's per-task scheduling hooks
- * switched on.  Without it the first event of the first guest would patch them
- * in, and wait for that, inside a hypercall.
+ * Never on a counter.  One keeps the perf core's per-task scheduling hooks
+ * switched on, the other keeps the hardware PMU reserved: without them the first
+ * event of the first guest would have code patched, or buffers allocated for
+ * all CPUs, inside a hypercall, and a guest could make that happen time and
+ * again.
  */
 static struct perf_event *keeps_task_events_enabled;
+static struct perf_event *keeps_pmu_reserved;
 
 static struct perf_event *create(const struct event_description *description)
 {
@@ -42,6 +45,46 @@ static int judge(struct kvm *kvm, const struct event_description *description)
 	return event_policy_check(kvm, description);
 }
 
+static u32 state_of_error(int error)
+{
+	switch (error) {
+	case -EINVAL:
+		return KVM_PVPERF_STATE_INVALID;
+	case -EACCES:
+		return KVM_PVPERF_STATE_DENIED;
+	case -ENOMEM:
+		return KVM_PVPERF_STATE_LIMIT;
+	default:
+		return KVM_PVPERF_STATE_UNSUPPORTED;
+	}
+}
+
+/* The host perf core's reasons, in the terms of the ABI. */
+static int error_of_create(int error)
+{
+	switch (error) {
+	case -ENOMEM:
+	case -EBUSY:
+	case -EAGAIN:
+		return -ENOMEM;
+	default:
+		return -ENOENT;
+	}
+}
+
+static int try_create(struct kvm *kvm,
+		      const struct event_description *description,
+		      struct perf_event **event)
+{
+	int error = judge(kvm, description);
+
+	if (error)
+		return error;
+
+	*event = create(description);
+	return IS_ERR(*event) ? error_of_create(PTR_ERR(*event)) : 0;
+}
+
 /**
  * event_table_check() - could the calling vCPU open this event?
  * @kvm: its VM
@@ -56,68 +99,31 @@ int event_table_check(struct kvm *kvm,
 		      const struct event_description *description)
 {
 	struct perf_event *event;
-	int error;
+	int error = try_create(kvm, description, &event);
 
-	error = judge(kvm, description);
-	if (error)
-		return error;
-
-	event = create(description);
-	if (!IS_ERR(event)) {
+	if (!error)
 		perf_event_release_kernel(event);
-		return 0;
-	}
-	return PTR_ERR(event) == -ENOMEM ? -ENOMEM : -ENOENT;
-}
-
-static u32 state_of_error(int error)
-{
-	switch (error) {
-	case -EINVAL:
-		return KVM_PVPERF_STATE_INVALID;
-	case -EACCES:
-		return KVM_PVPERF_STATE_DENIED;
-	case -ENOSPC:
-		return KVM_PVPERF_STATE_LIMIT;
-	default:
-		return KVM_PVPERF_STATE_UNSUPPORTED;
-	}
-}
-
-/* The host perf core's reasons, in the terms of this table. */
-static int error_of_create(int error)
-{
-	switch (error) {
-	case -ENOMEM:
-	case -EBUSY:
-	case -EAGAIN:
-		return -ENOSPC;
-	default:
-		return -ENOENT;
-	}
+	return error;
 }
 
 static int open_event(struct event_table *table, struct event_slot *slot,
 		      const struct event_description *description)
 {
-	struct perf_event *event;
 	int error;
 
-	error = judge(table->kvm, description);
-	if (error)
-		return error;
-	if (!event_policy_take())
-		return -ENOSPC;
-
-	event = create(description);
-	if (IS_ERR(event)) {
-		event_policy_give_back();
-		return error_of_create(PTR_ERR(event));
+	if (!event_policy_take()) {
+		error = judge(table->kvm, description);
+		return error ? error : -ENOMEM;
 	}
 
-	slot->event = event;
+	error = try_create(table->kvm, description, &slot->event);
+	if (error) {
+		slot->event = NULL;
+		event_policy_give_back();
+		return error;
+	}
+
 	slot->description = *description;
-	memset(&slot->totals, 0, sizeof(slot->totals));
 	return 0;
 }
 
@@ -153,20 +159,24 @@ static void read_totals(struct event_slot *slot)
 						   &slot->totals.running);
 }
 
-void event_table_close(struct event_table *table, unsigned int id)
+static void forget_event(struct event_table *table, unsigned int id)
 {
 	struct event_slot *slot = slot_of(table, id);
+	struct perf_event *event = slot->event;
 
 	table->started &= ~BIT(id);
-	slot->state = KVM_PVPERF_STATE_CLOSED;
-	memset(&slot->totals, 0, sizeof(slot->totals));
-	memset(&slot->run_start, 0, sizeof(slot->run_start));
-	if (!slot->event)
-		return;
+	memset(slot, 0, sizeof(*slot));
+	if (event) {
+		perf_event_release_kernel(event);
+		event_policy_give_back();
+	}
+}
 
-	perf_event_release_kernel(slot->event);
-	slot->event = NULL;
-	event_policy_give_back();
+/* A slot that could not be opened goes on saying why. */
+void event_table_close(struct event_table *table, unsigned int id)
+{
+	if (slot_of(table, id)->event)
+		forget_event(table, id);
 }
 
 void event_table_close_all(struct event_table *table)
@@ -197,7 +207,7 @@ void event_table_open(struct event_table *table, unsigned int id,
 	int error;
 
 	if (!is_request_valid(request)) {
-		event_table_close(table, id);
+		forget_event(table, id);
 		slot->state = KVM_PVPERF_STATE_INVALID;
 		return;
 	}
@@ -205,7 +215,7 @@ void event_table_open(struct event_table *table, unsigned int id,
 	if (slot->event && is_same_event(&slot->description, &description))
 		return;
 
-	event_table_close(table, id);
+	forget_event(table, id);
 	error = open_event(table, slot, &description);
 	slot->state = error ? state_of_error(error) : KVM_PVPERF_STATE_STOPPED;
 }
@@ -267,27 +277,41 @@ void event_table_report(struct event_table *table, unsigned int id,
 	report->state = slot->state;
 }
 
-int event_table_init(void)
+static struct perf_event *create_never_counting(u32 type, u64 config)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
+		.type = type,
 		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_DUMMY,
+		.config = config,
 		.disabled = 1,
+		.exclude_host = type == PERF_TYPE_HARDWARE,
 	};
+
+	return perf_event_create_kernel_counter(&attr, -1, current, NULL, NULL);
+}
+
+int event_table_init(void)
+{
 	struct perf_event *event;
 
-	event = perf_event_create_kernel_counter(&attr, -1, current, NULL, NULL);
+	event = create_never_counting(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
 	if (IS_ERR(event)) {
 		pr_err("cannot create a per-task event: error %ld\n",
 		       PTR_ERR(event));
 		return PTR_ERR(event);
 	}
 	keeps_task_events_enabled = event;
+
+	/* A host without a PMU has nothing to reserve. */
+	event = create_never_counting(PERF_TYPE_HARDWARE,
+				      PERF_COUNT_HW_CPU_CYCLES);
+	keeps_pmu_reserved = IS_ERR(event) ? NULL : event;
 	return 0;
 }
 
 void event_table_exit(void)
 {
+	if (keeps_pmu_reserved)
+		perf_event_release_kernel(keeps_pmu_reserved);
 	perf_event_release_kernel(keeps_task_events_enabled);
 }

@@ -88,8 +88,7 @@ bool hypercall_is_ours(struct kvm_vcpu *vcpu)
 
 	return !compat_kvm_vcpu_runs_nested_guest(vcpu) &&
 	       !compat_kvm_has_hyperv_hypercalls(vcpu->kvm) &&
-	       !compat_kvm_has_xen_hypercalls(vcpu->kvm) &&
-	       cpuid_vcpu_has_feature(vcpu);
+	       !compat_kvm_has_xen_hypercalls(vcpu->kvm);
 }
 NOKPROBE_SYMBOL(hypercall_is_ours);
 
@@ -108,6 +107,20 @@ static long query(u32 item)
 	}
 }
 
+static void complain_of_denial(struct kvm_vcpu *vcpu)
+{
+	if (vcpu_state_may_complain(vcpu, VM_COMPLAINT_DENIED))
+		pr_info_ratelimited("%s[%d]: raw event refused: see parameter allow_raw, and the VMM's event filter\n",
+				    current->comm, task_tgid_nr(current));
+}
+
+static void complain_of_limit(struct kvm_vcpu *vcpu)
+{
+	if (vcpu_state_may_complain(vcpu, VM_COMPLAINT_LIMIT))
+		pr_info_ratelimited("%s[%d]: event refused: parameter max_events_total or the host's perf core allows no more\n",
+				    current->comm, task_tgid_nr(current));
+}
+
 static long check(struct kvm_vcpu *vcpu, const u32 arguments[3])
 {
 	const struct event_description event = {
@@ -115,8 +128,11 @@ static long check(struct kvm_vcpu *vcpu, const u32 arguments[3])
 		.flags = arguments[0] >> 8,
 		.config = (u64)arguments[2] << 32 | arguments[1],
 	};
+	int error = event_table_check(vcpu->kvm, &event);
 
-	return event_table_check(vcpu->kvm, &event);
+	if (error == -EACCES)
+		complain_of_denial(vcpu);
+	return error;
 }
 
 static long set_up(struct kvm_vcpu *vcpu, u64 area)
@@ -153,14 +169,10 @@ static void complain(struct vcpu_state *state, unsigned int id)
 {
 	switch (state->events.slots[id].state) {
 	case KVM_PVPERF_STATE_DENIED:
-		if (vcpu_state_may_complain(state, VM_COMPLAINT_DENIED))
-			pr_info("%s[%d]: raw event refused: see parameter allow_raw\n",
-				current->comm, task_tgid_nr(current));
+		complain_of_denial(state->vcpu);
 		break;
 	case KVM_PVPERF_STATE_LIMIT:
-		if (vcpu_state_may_complain(state, VM_COMPLAINT_LIMIT))
-			pr_info("%s[%d]: event refused: max_events_total or the host's perf core allows no more\n",
-				current->comm, task_tgid_nr(current));
+		complain_of_limit(state->vcpu);
 		break;
 	}
 }
@@ -236,7 +248,12 @@ static long operate_on_set(struct kvm_vcpu *vcpu,
 	struct vcpu_state *state = vcpu_state_find(vcpu);
 	unsigned int id;
 
-	if (!state || state->thread != current || state->sequence != sequence)
+	/* The events count what another thread does, if anything. */
+	if (state && state->thread != current) {
+		vcpu_state_forget(vcpu);
+		state = NULL;
+	}
+	if (!state || state->sequence != sequence)
 		return -KVM_PVPERF_ESTALE;
 
 	if (set & ~GENMASK(state->slots - 1, 0))
@@ -299,6 +316,13 @@ static long decode_and_serve(struct kvm_vcpu *vcpu, bool is_64_bit)
 
 	if (privilege_level(vcpu))
 		return -KVM_PVPERF_EPERM;
+
+	/* As KVM answers, but a vCPU that had the feature is to keep nothing. */
+	if (!cpuid_vcpu_has_feature(vcpu)) {
+		vcpu_state_forget(vcpu);
+		return -KVM_PVPERF_ENOSYS;
+	}
+
 	if (!is_known_operation(call.operation))
 		return -KVM_PVPERF_ENOSYS;
 	if (is_64_bit && (upper_32_bits(regs[VCPU_REGS_RBX]) ||

@@ -77,22 +77,25 @@ static int __init host_init(void)
 	if (error)
 		goto exit_event_table;
 
-	error = redirect_arm(redirects, ARRAY_SIZE(redirects));
+	error = cpuid_arm();
 	if (error)
 		goto unwatch_deaths;
 
-	/* Last: guests that see the bit expect an answer. */
-	error = cpuid_arm();
+	/*
+	 * Last of what can fail: from here on guests may be inside, asleep, and
+	 * a module whose loading fails is not waited for.
+	 */
+	error = redirect_arm(redirects, ARRAY_SIZE(redirects));
 	if (error)
-		goto disarm_redirects;
+		goto disarm_cpuid;
 
+	cpuid_offer();
 	return 0;
 
-disarm_redirects:
-	redirect_disarm(redirects, ARRAY_SIZE(redirects));
+disarm_cpuid:
+	cpuid_disarm();
 unwatch_deaths:
 	vcpu_state_unwatch_deaths();
-	vcpu_state_free_all();
 exit_event_table:
 	event_table_exit();
 release_symbols:

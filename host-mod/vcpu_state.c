@@ -5,8 +5,10 @@
 #include "kvm_symbols.h"
 
 #include <compat/ftrace.h>
+#include <linux/hashtable.h>
 #include <linux/kvm_host.h>
 #include <linux/module.h>
+#include <linux/refcount.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
@@ -14,102 +16,73 @@
 #include <linux/workqueue.h>
 
 /**
- * struct vm_state - a VM that has at least one vcpu_state
- * @node: in the set of all VMs, under the lock
+ * struct vm_state - a VM whose guest has made itself known
+ * @node: in the table of all VMs until the VM dies, under the lock
+ * @dead: in the list of the dead after that, under the lock
  * @kvm: names the VM; never dereferenced
- * @vcpus: number of states that point here, under the lock
+ * @states: those of its vCPUs, under the lock
+ * @references: the states that point here, and the VM while it lives
  * @complaints: bits of enum vm_complaint that have been logged
  */
 struct vm_state {
-	struct list_head node;
+	struct hlist_node node;
+	struct list_head dead;
 	struct kvm *kvm;
-	unsigned int vcpus;
+	struct list_head states;
+	refcount_t references;
 	unsigned long complaints;
 };
 
 /*
- * Protects the sets and the nodes in them.  Raw, since the death watch takes
- * it inside an ftrace callback, with preemption off.
+ * Taken for coming and going only, never to look up: guests make hypercalls as
+ * often as they like, and must not make others wait.  Raw, since the death
+ * watch takes it inside an ftrace callback, which may not sleep.
  */
-static DEFINE_RAW_SPINLOCK(sets_lock);
-static LIST_HEAD(vcpu_states);
-static LIST_HEAD(vm_states);
+static DEFINE_RAW_SPINLOCK(tables_lock);
+static DEFINE_HASHTABLE(vcpu_states, 10);
+static DEFINE_HASHTABLE(vm_states, 8);
 
-/* States whose vCPU is gone, waiting for a context that may sleep. */
+/* What is to be freed in a context that may sleep. */
 static LIST_HEAD(dead_states);
+static LIST_HEAD(dead_vms);
 
-static struct vcpu_state *find_locked(struct kvm_vcpu *vcpu)
+/*
+ * Called for @vcpu in its own thread: nothing but that thread and the vCPU's
+ * death take its state out of the table, so it stays while the caller uses it.
+ */
+struct vcpu_state *vcpu_state_find(struct kvm_vcpu *vcpu)
 {
-	struct vcpu_state *state;
+	struct vcpu_state *state, *found = NULL;
 
-	list_for_each_entry(state, &vcpu_states, node)
-		if (state->vcpu == vcpu)
-			return state;
-	return NULL;
+	rcu_read_lock();
+	hash_for_each_possible_rcu(vcpu_states, state, node,
+				   (unsigned long)vcpu) {
+		if (state->vcpu == vcpu) {
+			found = state;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	return found;
 }
 
 static struct vm_state *find_vm_locked(struct kvm *kvm)
 {
 	struct vm_state *vm;
 
-	list_for_each_entry(vm, &vm_states, node)
+	hash_for_each_possible(vm_states, vm, node, (unsigned long)kvm)
 		if (vm->kvm == kvm)
 			return vm;
 	return NULL;
 }
 
-/* Called for @vcpu in its own thread: then it stays while the caller uses it. */
-struct vcpu_state *vcpu_state_find(struct kvm_vcpu *vcpu)
+static void put_vm(struct vm_state *vm)
 {
-	struct vcpu_state *state;
-	unsigned long flags;
-
-	raw_spin_lock_irqsave(&sets_lock, flags);
-	state = find_locked(vcpu);
-	raw_spin_unlock_irqrestore(&sets_lock, flags);
-	return state;
-}
-
-static void drop_vm(struct vm_state *vm)
-{
-	unsigned long flags;
-	bool is_unused;
-
-	raw_spin_lock_irqsave(&sets_lock, flags);
-	is_unused = !--vm->vcpus;
-	if (is_unused)
-		list_del(&vm->node);
-	raw_spin_unlock_irqrestore(&sets_lock, flags);
-
-	if (is_unused)
+	if (refcount_dec_and_test(&vm->references))
 		kfree(vm);
 }
 
-/* For a state that is in no set. */
-void vcpu_state_discard(struct vcpu_state *state)
-{
-	event_table_close_all(&state->events);
-	put_task_struct(state->thread);
-	drop_vm(state->vm);
-	kfree(state);
-}
-
-/* Called for @vcpu in its own thread, which may sleep. */
-void vcpu_state_forget(struct kvm_vcpu *vcpu)
-{
-	struct vcpu_state *state;
-	unsigned long flags;
-
-	raw_spin_lock_irqsave(&sets_lock, flags);
-	state = find_locked(vcpu);
-	if (state)
-		list_del(&state->node);
-	raw_spin_unlock_irqrestore(&sets_lock, flags);
-
-	if (state)
-		vcpu_state_discard(state);
-}
-
+/* Finds or makes what stands for a VM; put_vm() it.  NULL without memory. */
 static struct vm_state *get_vm(struct kvm *kvm)
 {
 	struct vm_state *vm, *new_vm;
@@ -118,20 +91,48 @@ static struct vm_state *get_vm(struct kvm *kvm)
 	new_vm = kzalloc(sizeof(*new_vm), GFP_KERNEL_ACCOUNT);
 	if (!new_vm)
 		return NULL;
+	INIT_LIST_HEAD(&new_vm->states);
+	refcount_set(&new_vm->references, 1);
+	new_vm->kvm = kvm;
 
-	raw_spin_lock_irqsave(&sets_lock, flags);
+	raw_spin_lock_irqsave(&tables_lock, flags);
 	vm = find_vm_locked(kvm);
 	if (!vm) {
 		vm = new_vm;
 		new_vm = NULL;
-		vm->kvm = kvm;
-		list_add(&vm->node, &vm_states);
+		hash_add(vm_states, &vm->node, (unsigned long)kvm);
 	}
-	vm->vcpus++;
-	raw_spin_unlock_irqrestore(&sets_lock, flags);
+	refcount_inc(&vm->references);
+	raw_spin_unlock_irqrestore(&tables_lock, flags);
 
 	kfree(new_vm);
 	return vm;
+}
+
+/* For a state that is in no table. */
+void vcpu_state_discard(struct vcpu_state *state)
+{
+	event_table_close_all(&state->events);
+	put_task_struct(state->thread);
+	put_vm(state->vm);
+	kfree_rcu(state, rcu);
+}
+
+/* Called for @vcpu in its own thread, which may sleep. */
+void vcpu_state_forget(struct kvm_vcpu *vcpu)
+{
+	struct vcpu_state *state = vcpu_state_find(vcpu);
+	unsigned long flags;
+
+	if (!state)
+		return;
+
+	raw_spin_lock_irqsave(&tables_lock, flags);
+	hash_del_rcu(&state->node);
+	list_del(&state->of_vm);
+	raw_spin_unlock_irqrestore(&tables_lock, flags);
+
+	vcpu_state_discard(state);
 }
 
 /**
@@ -170,68 +171,103 @@ void vcpu_state_install(struct vcpu_state *state)
 
 	vcpu_state_forget(state->vcpu);
 
-	raw_spin_lock_irqsave(&sets_lock, flags);
-	list_add(&state->node, &vcpu_states);
-	raw_spin_unlock_irqrestore(&sets_lock, flags);
+	raw_spin_lock_irqsave(&tables_lock, flags);
+	hash_add_rcu(vcpu_states, &state->node, (unsigned long)state->vcpu);
+	list_add(&state->of_vm, &state->vm->states);
+	raw_spin_unlock_irqrestore(&tables_lock, flags);
 }
 
-bool vcpu_state_may_complain(struct vcpu_state *state,
+/* Once per VM and cause, until the VM's end, whatever its guest does meanwhile. */
+bool vcpu_state_may_complain(struct kvm_vcpu *vcpu,
 			     enum vm_complaint complaint)
 {
-	return !test_and_set_bit(complaint, &state->vm->complaints);
+	struct vm_state *vm = get_vm(vcpu->kvm);
+	bool is_first;
+
+	if (!vm)
+		return false;
+
+	is_first = !test_and_set_bit(complaint, &vm->complaints);
+	put_vm(vm);
+	return is_first;
 }
 
-static void free_dead_states(struct work_struct *work)
+static void free_dead(struct work_struct *work)
 {
-	struct vcpu_state *state, *next;
-	LIST_HEAD(batch);
+	struct vcpu_state *state, *next_state;
+	struct vm_state *vm, *next_vm;
+	LIST_HEAD(states);
+	LIST_HEAD(vms);
 
-	raw_spin_lock_irq(&sets_lock);
-	list_splice_init(&dead_states, &batch);
-	raw_spin_unlock_irq(&sets_lock);
+	raw_spin_lock_irq(&tables_lock);
+	list_splice_init(&dead_states, &states);
+	list_splice_init(&dead_vms, &vms);
+	raw_spin_unlock_irq(&tables_lock);
 
-	list_for_each_entry_safe(state, next, &batch, node)
+	list_for_each_entry_safe(state, next_state, &states, of_vm)
 		vcpu_state_discard(state);
+	list_for_each_entry_safe(vm, next_vm, &vms, dead)
+		put_vm(vm);
 }
 
-static DECLARE_WORK(free_dead_states_work, free_dead_states);
+static DECLARE_WORK(free_dead_work, free_dead);
 
-static void bury(struct kvm *kvm, struct kvm_vcpu *vcpu)
+static void bury_state_locked(struct vcpu_state *state)
+{
+	hash_del_rcu(&state->node);
+	list_move(&state->of_vm, &dead_states);
+}
+
+static void bury_vm_locked(struct vm_state *vm)
 {
 	struct vcpu_state *state, *next;
-	bool buried = false;
-	unsigned long flags;
 
-	raw_spin_lock_irqsave(&sets_lock, flags);
-	list_for_each_entry_safe(state, next, &vcpu_states, node) {
-		if (state->vcpu != vcpu && state->vm->kvm != kvm)
-			continue;
-		list_move(&state->node, &dead_states);
-		buried = true;
-	}
-	raw_spin_unlock_irqrestore(&sets_lock, flags);
-
-	if (buried)
-		schedule_work(&free_dead_states_work);
+	list_for_each_entry_safe(state, next, &vm->states, of_vm)
+		bury_state_locked(state);
+	hash_del(&vm->node);
+	list_add(&vm->dead, &dead_vms);
 }
 
 /*
- * The death watch: an ftrace callback, preemption off, at the entry of the
+ * The death watch: ftrace callbacks, which must not sleep, at the entry of the
  * functions by which KVM ends a vCPU and a VM.  A kprobe can be disarmed or
- * missed; this cannot: while it is registered, ftrace cannot be switched off.
+ * missed; these cannot: while they are registered, ftrace cannot be switched
+ * off.  Nothing runs the vCPU or the VM any more, so nothing uses the states.
  */
 static notrace void vcpu_dies(unsigned long ip, unsigned long parent_ip,
 			      struct ftrace_ops *ops,
 			      struct compat_ftrace_regs *regs)
 {
-	bury(NULL, (struct kvm_vcpu *)compat_ftrace_pt_regs(regs)->di);
+	void *vcpu = (void *)compat_ftrace_pt_regs(regs)->di;
+	struct vcpu_state *state;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&tables_lock, flags);
+	state = vcpu_state_find(vcpu);
+	if (state)
+		bury_state_locked(state);
+	raw_spin_unlock_irqrestore(&tables_lock, flags);
+
+	if (state)
+		schedule_work(&free_dead_work);
 }
 
 static notrace void vm_dies(unsigned long ip, unsigned long parent_ip,
 			    struct ftrace_ops *ops,
 			    struct compat_ftrace_regs *regs)
 {
-	bury((struct kvm *)compat_ftrace_pt_regs(regs)->di, NULL);
+	void *kvm = (void *)compat_ftrace_pt_regs(regs)->di;
+	struct vm_state *vm;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&tables_lock, flags);
+	vm = find_vm_locked(kvm);
+	if (vm)
+		bury_vm_locked(vm);
+	raw_spin_unlock_irqrestore(&tables_lock, flags);
+
+	if (vm)
+		schedule_work(&free_dead_work);
 }
 
 static struct death {
@@ -306,10 +342,15 @@ void vcpu_state_unwatch_deaths(void)
 /* Only once no hypercall and no death can reach a state any more. */
 void vcpu_state_free_all(void)
 {
-	raw_spin_lock_irq(&sets_lock);
-	list_splice_init(&vcpu_states, &dead_states);
-	raw_spin_unlock_irq(&sets_lock);
+	struct hlist_node *next;
+	struct vm_state *vm;
+	int bucket;
 
-	schedule_work(&free_dead_states_work);
-	flush_work(&free_dead_states_work);
+	raw_spin_lock_irq(&tables_lock);
+	hash_for_each_safe(vm_states, bucket, next, vm, node)
+		bury_vm_locked(vm);
+	raw_spin_unlock_irq(&tables_lock);
+
+	schedule_work(&free_dead_work);
+	flush_work(&free_dead_work);
 }

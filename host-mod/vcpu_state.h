@@ -6,6 +6,7 @@
 #include "event_table.h"
 
 #include <linux/list.h>
+#include <linux/rcupdate.h>
 #include <linux/types.h>
 
 struct kvm;
@@ -15,7 +16,9 @@ struct vm_state;
 
 /**
  * struct vcpu_state - a vCPU whose guest has set up an area
- * @node: in the set of all states, under the set's lock
+ * @node: in the table of all states, under its lock
+ * @of_vm: in the list of the VM's states, or of the dead, under the same lock
+ * @rcu: lookups may still look at @node and @vcpu
  * @vcpu: names the vCPU; not to be dereferenced except by its own thread
  * @vm: what its VM has in common
  * @thread: the thread that set up: the events are that thread's
@@ -25,11 +28,13 @@ struct vm_state;
  * @events: the event ids
  * @requests: the guest's halves of the slots, as copied by this operation
  *
- * All but @node is used by the vCPU's own thread only, inside a hypercall,
- * until the state is taken out of the set.
+ * All from @area on is used by the vCPU's own thread only, inside a hypercall,
+ * until the state is taken out of the table.
  */
 struct vcpu_state {
-	struct list_head node;
+	struct hlist_node node;
+	struct list_head of_vm;
+	struct rcu_head rcu;
 	struct kvm_vcpu *vcpu;
 	struct vm_state *vm;
 	struct task_struct *thread;
@@ -51,7 +56,7 @@ struct vcpu_state *vcpu_state_alloc(struct kvm_vcpu *vcpu);
 void vcpu_state_install(struct vcpu_state *state);
 void vcpu_state_discard(struct vcpu_state *state);
 void vcpu_state_forget(struct kvm_vcpu *vcpu);
-bool vcpu_state_may_complain(struct vcpu_state *state,
+bool vcpu_state_may_complain(struct kvm_vcpu *vcpu,
 			     enum vm_complaint complaint);
 
 int vcpu_state_watch_deaths(void);
