@@ -95,15 +95,15 @@ static int try_to_start_pending(struct cpu_events *this)
 	return 0;
 }
 
-/* Without success they stay pending: tried again at the next occasion. */
+/*
+ * What is pending after that does not count: without a host, or on one that
+ * accepts fewer slots than the last.  It is tried again at the next occasion.
+ */
 static void start_pending(struct cpu_events *this)
 {
-	int error = try_to_start_pending(this);
-
-	if (error == -ESTALE)
-		error = try_to_start_pending(this);
-	if (error)
-		lose_set(this, this->pending);
+	if (try_to_start_pending(this) == -ESTALE)
+		try_to_start_pending(this);
+	lose_set(this, this->pending);
 }
 
 static void stop_set(struct cpu_events *this, u32 set)
@@ -180,11 +180,12 @@ static void pmu_start(struct perf_event *event, int flags)
 static void pmu_stop(struct perf_event *event, int flags)
 {
 	struct cpu_events *this = this_cpu_ptr(&cpu_events);
-	u32 bit = BIT(event->hw.idx);
+	u32 bit;
 
 	if (event->hw.state & PERF_HES_STOPPED)
 		return;
 
+	bit = BIT(event->hw.idx);
 	if (this->started & bit)
 		stop_set(this, bit);
 	this->pending &= ~bit;
