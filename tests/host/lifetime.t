@@ -74,6 +74,13 @@ perf_events_of() {
 	done | grep -c perf_event
 }
 
+# wait_for_events COUNT: until the perf that started last has that many open
+wait_for_events() {
+	while [ "$(perf_events_of $!)" -lt "$1" ]; do
+		sleep 0.1
+	done
+}
+
 # Hundredths of seconds.
 now() {
 	sed 's/\.//; s/ .*//' /proc/uptime
@@ -84,13 +91,12 @@ guest() {
 	load_module kvm_pvperf_test_guest
 	perf stat -x, --no-scale -o /tmp/across -C 0 \
 		-e bus-cycles,cycles,branches -- sleep 1000 &
-	while [ "$(perf_events_of $!)" -lt 3 ]; do
-		sleep 0.1
-	done
+	wait_for_events 3
 	begin=$(now)
 	perf stat -e cycles -- sh -c '
 		until [ -e /tmp/fork ]; do sleep 0.1; done
 		sh -c true && touch /tmp/forked' &
+	wait_for_events 1
 	# The host may kill this guest here.
 	host_request "$1" >/dev/null
 
