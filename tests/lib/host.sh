@@ -34,33 +34,8 @@ load_host_modules() {
 }
 
 # start_guest CPUS FUNCTION [ARGUMENT...]: boots nested guest $GUEST, which runs
-# FUNCTION of this test; returns at once, or with the virtual clock once it is up.
+# FUNCTION of this test; returns at once.
 start_guest() {
-	launch_guest "$@"
-	[ "$CLOCK" = virtual ] || return 0
-
-	# See "A fault of the emulator" in docs/testing.md.
-	guest_boots=1
-	until guest_is_up; do
-		kill_guest
-		if [ $guest_boots = 3 ]; then
-			tap_fail "nested guest $GUEST boots"
-			return 1
-		fi
-		guest_boots=$((guest_boots + 1))
-		tap_comment "nested guest $GUEST hung while it booted: once more"
-		launch_guest "$@"
-	done
-}
-
-# It takes about 3 seconds of the virtual clock.
-guest_is_up() {
-	guest_line=
-	eval "IFS= read -t 20 -r guest_line <&$((GUEST * 2 + 3))"
-	[ "$guest_line" = booted ]
-}
-
-launch_guest() {
 	guest_cpus=$1
 	shift
 	guest_pipe=/run/guest$GUEST
@@ -117,7 +92,6 @@ answer_guest() {
 serve_guest_until() {
 	while read_from_guest; do
 		case $guest_line in
-		booted) ;;
 		"tap "*)
 			tap_emit "${guest_line#tap }"
 			;;
