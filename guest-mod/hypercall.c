@@ -52,7 +52,7 @@ static bool vmcall(u32 operation, u32 first, u32 second, u32 third,
 /* Which one worked last.  Any CPU may change it: a wrong value costs a fault. */
 static enum { UNKNOWN, VMMCALL, VMCALL } instruction;
 
-static bool try_other_first(void)
+static bool is_vmcall_first(void)
 {
 	switch (READ_ONCE(instruction)) {
 	case VMMCALL:
@@ -79,7 +79,7 @@ static bool try_other_first(void)
  */
 long hypercall(u32 operation, u32 first, u32 second, u32 third)
 {
-	bool vmcall_first = try_other_first();
+	bool vmcall_first = is_vmcall_first();
 	long result;
 
 	if (vmcall_first && vmcall(operation, first, second, third, &result)) {
