@@ -64,6 +64,7 @@ guest() {
 
 	output=$(count cycles 200)
 	truth=$(perf_count "$output" cycles)
+	tap_comment "the truth: $truth"
 	tap_is "alone: counted all the time" "$(percent_of "$output")" 100
 
 	host_request share_counters

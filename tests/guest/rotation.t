@@ -29,15 +29,21 @@ guest() {
 	output=$(perf stat -x, -e "$list" -- spin-work 400 2>&1 >/dev/null)
 	tap_comment "$output"
 
+	tap_comment "the truth: $truth"
+
 	rotated=0
+	worst=0
 	for k in $(seq $EVENTS); do
 		name=$(raw_name "$k")
 		count=$(perf_count "$output" "$name")
+		error=$(((count / k - truth) * 10000 / truth))
+		[ "${error#-}" -le "$worst" ] || worst=${error#-}
 		tap_between "event $k of $EVENTS, scaled (per mille of the truth)" \
 			$((count * 1000 / k / truth)) 950 1050
 		percent=$(perf_percent "$output" "$name")
 		[ "${percent%.*}" -ge 100 ] || rotated=$((rotated + 1))
 	done
+	tap_comment "largest error: $worst in 10000"
 	tap_is "each of them was off its slot for a while" $rotated $EVENTS
 
 	# The display for people shows it too.
