@@ -21,7 +21,8 @@ tap_emit() {
 }
 
 load_kvm() {
-	/sbin/modprobe kvm_amd
+	/sbin/modprobe kvm_amd &&
+		load_module kvm_pvperf_emulator_fix
 }
 
 # Everything that makes nested guests count: KVM, the test PMU, the host module.
