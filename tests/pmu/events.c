@@ -13,6 +13,8 @@
 #define RAW_SCALED_BASE		0x100
 #define RAW_SCALED_MAX_FACTOR	63
 
+DEFINE_PER_CPU(struct guest_activity, guest_activity);
+
 /* An event is source * multiplier / divisor; a divisor of 0 is no event. */
 struct event_kind {
 	enum event_source source;
@@ -104,10 +106,16 @@ static u64 guest_part(const struct perf_event *event,
 	return sum;
 }
 
+bool event_counts_host(const struct perf_event *event)
+{
+	return event_source(event) == SOURCE_TIME &&
+	       !event->attr.exclude_host && !event->attr.exclude_kernel;
+}
+
 static u64 host_cycles(const struct perf_event *event,
 		       const u64 mode_cycles[GUEST_MODES])
 {
-	if (event->attr.exclude_host || event->attr.exclude_kernel)
+	if (!event_counts_host(event))
 		return 0;
 	return rdtsc_ordered() - mode_cycles[GUEST_KERNEL] -
 	       mode_cycles[GUEST_USER];
@@ -129,11 +137,21 @@ u64 event_value(const struct perf_event *event)
 	const struct guest_activity *activity = this_cpu_ptr(&guest_activity);
 	u64 cycles;
 
-	if (event->hw.config_base == SOURCE_PORT_WRITES)
+	if (event_source(event) == SOURCE_PORT_WRITES)
 		return scale(event, guest_part(event, activity->port_writes));
 
 	cycles = guest_part(event, activity->mode_cycles) +
 		 host_cycles(event, activity->mode_cycles);
 	return scale(event, mul_u64_u32_div(cycles, NSEC_PER_MSEC,
 					    cycles_per_msec));
+}
+
+u64 event_time_left(const struct perf_event *event)
+{
+	s64 left = local64_read(&event->hw.period_left);
+
+	if (left <= 0)
+		return 0;
+	return mul_u64_u64_div_u64(left, event->hw.event_base,
+				   event->hw.config) + 1;
 }

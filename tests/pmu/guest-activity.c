@@ -10,8 +10,6 @@
 
 #include "test-pmu.h"
 
-DEFINE_PER_CPU(struct guest_activity, guest_activity);
-
 static int (*get_cpl)(struct kvm_vcpu *vcpu);
 
 static enum guest_mode mode_of(struct kvm_vcpu *vcpu)
@@ -29,6 +27,7 @@ static int interval_begins(struct kretprobe_instance *instance,
 {
 	struct guest_interval *interval = (void *)instance->data;
 
+	overflow_guest_mode_begins();
 	interval->vcpu = (struct kvm_vcpu *)regs->di;
 	interval->begin = rdtsc_ordered();
 	return 0;
@@ -48,13 +47,19 @@ static int interval_ends(struct kretprobe_instance *instance,
 
 	this_cpu_add(guest_activity.mode_cycles[mode], end - interval->begin);
 	statistic_count(STATISTIC_GUEST_INTERVALS);
+	overflow_guest_mode_ended(regs);
 	return 0;
 }
 NOKPROBE_SYMBOL(interval_ends);
 
-static void port_written(struct kvm_vcpu *vcpu)
+static void port_written(struct kvm_vcpu *vcpu, struct pt_regs *regs)
 {
+	unsigned long flags;
+
+	local_irq_save(flags);
 	this_cpu_inc(guest_activity.port_writes[mode_of(vcpu)]);
+	overflow_port_written(regs);
+	local_irq_restore(flags);
 }
 NOKPROBE_SYMBOL(port_written);
 
@@ -74,7 +79,7 @@ static int intercepted_port_access(struct kprobe *probe, struct pt_regs *regs)
 {
 	if ((u16)regs->dx != TEST_PMU_EXACT_PORT || (int)regs->cx)
 		return 0;
-	port_written((struct kvm_vcpu *)regs->di);
+	port_written((struct kvm_vcpu *)regs->di, regs);
 	regs->ip = (unsigned long)swallow_port_write;
 	return 1;
 }
@@ -90,7 +95,7 @@ static int emulated_port_write(struct kprobe *probe, struct pt_regs *regs)
 	struct kvm_vcpu *vcpu = kvm_get_running_vcpu();
 
 	if ((u16)regs->dx == TEST_PMU_EXACT_PORT && vcpu)
-		port_written(vcpu);
+		port_written(vcpu, regs);
 	return 0;
 }
 NOKPROBE_SYMBOL(emulated_port_write);

@@ -40,38 +40,41 @@
  *
  * Without exclude_host the time events count all time in which they are active.
  *
+ * Sampling, by period or frequency, follows the rules of x86's hardware PMUs:
+ *
+ *   hw.period_left  decides when the next overflow comes.  What is counted is
+ *                   taken off it.  Once it is 0 or less, sample_period is added,
+ *                   or, if it is as low as -sample_period, it becomes
+ *                   sample_period; then perf is told, once, with last_period
+ *                   set.  If perf says so, the event is stopped (throttling).
+ *   a stop          drops what perf has not been told of.  The count is right,
+ *                   and the next start does to period_left what is said above.
+ *   EXACT           overflows at the OUT: perf is told before the guest executes
+ *                   its next instruction.
+ *   time            overflows are seen when a stay in guest mode ends.  A timer
+ *                   ends it when the first one is due, but waits at least 100
+ *                   microseconds.  The same timer sees those of host time.
+ *
+ * Parameter "late" makes perf be told of them later, which leaves counts alone.
+ * What is counted meanwhile may hold further overflows: perf is told once.
+ *
+ *   0  at once (default)
+ *   1  by an NMI that the CPU sends itself, in host mode
+ *   2  by a timer, "late_ns" (default 20000) nanoseconds later, whatever the
+ *      CPU does then.  An event that no longer runs there has dropped it.
+ *   3  one of these, pseudo-randomly, for each overflow
+ *
+ * Samples with branch stacks and precise ones are refused with EOPNOTSUPP.
+ *
  * The module cannot be unloaded: on kernel 6.1 and before, a task that once had
  * an event keeps a perf context with a pointer to the PMU for all its life.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/bitmap.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
 
 #include "test-pmu.h"
-
-static unsigned int counters = 8;
-
-static int set_counters(const char *text, const struct kernel_param *parameter)
-{
-	return param_set_uint_minmax(text, parameter, 1, TEST_PMU_MAX_COUNTERS);
-}
-
-static const struct kernel_param_ops counters_ops = {
-	.set = set_counters,
-	.get = param_get_uint,
-};
-
-module_param_cb(counters, &counters_ops, &counters, 0644);
-MODULE_PARM_DESC(counters, "counters of each CPU, 1 to 64 (default 8)");
-
-struct counter_set {
-	DECLARE_BITMAP(used, TEST_PMU_MAX_COUNTERS);
-	struct perf_event *events[TEST_PMU_MAX_COUNTERS];
-};
-
-static DEFINE_PER_CPU(struct counter_set, counter_sets);
 
 static struct pmu test_pmu;
 
@@ -87,7 +90,7 @@ static bool group_fits(struct perf_event *event)
 		for_each_sibling_event(sibling, leader)
 			members += sibling->pmu == &test_pmu;
 	}
-	return members + 1 <= READ_ONCE(counters);
+	return members + 1 <= counters_per_cpu();
 }
 
 static void test_pmu_destroy(struct perf_event *event)
@@ -102,8 +105,7 @@ static int test_pmu_event_init(struct perf_event *event)
 	err = event_resolve(event);
 	if (err)
 		return err;
-	if (has_branch_stack(event) || event->attr.precise_ip ||
-	    is_sampling_event(event))
+	if (has_branch_stack(event) || event->attr.precise_ip)
 		return -EOPNOTSUPP;
 	if (!group_fits(event))
 		return -EINVAL;
@@ -114,64 +116,25 @@ static int test_pmu_event_init(struct perf_event *event)
 	return 0;
 }
 
-static void update_count(struct perf_event *event)
-{
-	struct hw_perf_event *hwc = &event->hw;
-	u64 before, now;
-
-	do {
-		before = local64_read(&hwc->prev_count);
-		now = event_value(event);
-	} while (local64_cmpxchg(&hwc->prev_count, before, now) != before);
-
-	local64_add(now - before, &event->count);
-}
-
 static void test_pmu_start(struct perf_event *event, int flags)
 {
-	struct hw_perf_event *hwc = &event->hw;
-
-	if (!(hwc->state & PERF_HES_STOPPED))
+	if (!(event->hw.state & PERF_HES_STOPPED))
 		return;
-
-	local64_set(&hwc->prev_count, event_value(event));
-	hwc->state = 0;
-	statistic_count(STATISTIC_STARTS);
+	overflow_forget(event);
+	counter_start(event);
+	overflow_start_timer(event);
 }
 
-/*
- * What is counted keeps growing after a stop, so a stop takes the count even
- * when its caller leaves that for later.
- */
 static void test_pmu_stop(struct perf_event *event, int flags)
 {
-	struct hw_perf_event *hwc = &event->hw;
-
-	if (hwc->state & PERF_HES_STOPPED)
-		return;
-
-	update_count(event);
-	hwc->state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
-	statistic_count(STATISTIC_STOPS);
+	if (!(event->hw.state & PERF_HES_STOPPED))
+		counter_stop(event);
 }
 
 static int test_pmu_add(struct perf_event *event, int flags)
 {
-	struct counter_set *set = this_cpu_ptr(&counter_sets);
-	struct hw_perf_event *hwc = &event->hw;
-
-	if (bitmap_weight(set->used, TEST_PMU_MAX_COUNTERS) >=
-	    READ_ONCE(counters)) {
-		statistic_count(STATISTIC_ADD_FAILURES);
+	if (!counter_take(event))
 		return -EAGAIN;
-	}
-
-	hwc->idx = find_first_zero_bit(set->used, TEST_PMU_MAX_COUNTERS);
-	hwc->state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
-	set->events[hwc->idx] = event;
-	__set_bit(hwc->idx, set->used);
-	statistic_count(STATISTIC_ADDS);
-
 	if (flags & PERF_EF_START)
 		test_pmu_start(event, PERF_EF_RELOAD);
 	perf_event_update_userpage(event);
@@ -180,14 +143,8 @@ static int test_pmu_add(struct perf_event *event, int flags)
 
 static void test_pmu_del(struct perf_event *event, int flags)
 {
-	struct counter_set *set = this_cpu_ptr(&counter_sets);
-	struct hw_perf_event *hwc = &event->hw;
-
 	test_pmu_stop(event, PERF_EF_UPDATE);
-	__clear_bit(hwc->idx, set->used);
-	set->events[hwc->idx] = NULL;
-	hwc->idx = -1;
-	statistic_count(STATISTIC_DELS);
+	counter_give_back(event);
 	perf_event_update_userpage(event);
 }
 
@@ -195,7 +152,7 @@ static void test_pmu_read(struct perf_event *event)
 {
 	if (event->hw.state & PERF_HES_STOPPED)
 		return;
-	update_count(event);
+	counter_update(event);
 	statistic_count(STATISTIC_READS);
 }
 
@@ -218,7 +175,6 @@ static const struct attribute_group *attribute_groups[] = {
 
 static struct pmu test_pmu = {
 	.module		= THIS_MODULE,
-	.capabilities	= PERF_PMU_CAP_NO_INTERRUPT,
 	.task_ctx_nr	= perf_hw_context,
 	.attr_groups	= attribute_groups,
 	.event_init	= test_pmu_event_init,
@@ -239,16 +195,22 @@ static int __init test_pmu_load(void)
 		return err;
 	}
 
-	err = guest_activity_watch();
+	err = overflow_init();
 	if (err)
 		return err;
 
+	err = guest_activity_watch();
+	if (err)
+		goto exit_overflow;
+
 	err = perf_pmu_register(&test_pmu, "kvm_pvperf_test", PERF_TYPE_RAW);
-	if (err) {
-		guest_activity_unwatch();
-		return err;
-	}
-	return 0;
+	if (!err)
+		return 0;
+
+	guest_activity_unwatch();
+exit_overflow:
+	overflow_exit();
+	return err;
 }
 module_init(test_pmu_load);
 

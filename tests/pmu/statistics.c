@@ -40,6 +40,13 @@ static u64 events_active(void)
 	return sum_of(STATISTIC_ADDS) - sum_of(STATISTIC_DELS);
 }
 
+static u64 overflows_told(void)
+{
+	return sum_of(STATISTIC_OVERFLOWS_AT_ONCE) +
+	       sum_of(STATISTIC_OVERFLOWS_LATE_NMI) +
+	       sum_of(STATISTIC_OVERFLOWS_LATE_TIMER);
+}
+
 #define STATISTIC_PARAMETER(name, expression)				\
 static int get_##name(char *buffer, const struct kernel_param *parameter) \
 {									\
@@ -70,6 +77,18 @@ STATISTIC_PARAMETER(stops, sum_of(STATISTIC_STOPS));
 MODULE_PARM_DESC(stops, "counters stopped (read only)");
 STATISTIC_PARAMETER(reads, sum_of(STATISTIC_READS));
 MODULE_PARM_DESC(reads, "running counters read (read only)");
+STATISTIC_PARAMETER(overflows, overflows_told());
+MODULE_PARM_DESC(overflows, "overflows that perf was told of (read only)");
+STATISTIC_PARAMETER(overflows_late_nmi, sum_of(STATISTIC_OVERFLOWS_LATE_NMI));
+MODULE_PARM_DESC(overflows_late_nmi, "of these, late by NMI (read only)");
+STATISTIC_PARAMETER(overflows_late_timer,
+		    sum_of(STATISTIC_OVERFLOWS_LATE_TIMER));
+MODULE_PARM_DESC(overflows_late_timer, "of these, late by timer (read only)");
+STATISTIC_PARAMETER(overflows_dropped, sum_of(STATISTIC_OVERFLOWS_DROPPED));
+MODULE_PARM_DESC(overflows_dropped,
+		 "overflows that a stop came before (read only)");
+STATISTIC_PARAMETER(throttles, sum_of(STATISTIC_THROTTLES));
+MODULE_PARM_DESC(throttles, "overflows that made perf stop the event (read only)");
 STATISTIC_PARAMETER(port_writes_user, port_writes_in(GUEST_USER));
 MODULE_PARM_DESC(port_writes_user, "port writes at CPL 1 to 3 (read only)");
 STATISTIC_PARAMETER(port_writes_kernel, port_writes_in(GUEST_KERNEL));

@@ -5,6 +5,7 @@
 #ifndef KVM_PVPERF_TEST_PMU_H
 #define KVM_PVPERF_TEST_PMU_H
 
+#include <linux/bitmap.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
 #include <linux/types.h>
@@ -42,11 +43,58 @@ unsigned long guest_activity_missed_port_writes(void);
 enum event_source {
 	SOURCE_TIME,
 	SOURCE_PORT_WRITES,
+	SOURCES,
 };
+
+static inline enum event_source event_source(const struct perf_event *event)
+{
+	return event->hw.config_base;
+}
 
 int event_clock_init(void);
 int event_resolve(struct perf_event *event);
+/* Does it count what is not guest mode? */
+bool event_counts_host(const struct perf_event *event);
+/* What it has counted since load on this CPU.  Interrupts are off. */
 u64 event_value(const struct perf_event *event);
+/* Nanoseconds of what it counts until the next overflow of a time event. */
+u64 event_time_left(const struct perf_event *event);
+
+/**
+ * struct counter_set - the counters of one CPU
+ * @used: counters that have an event.
+ * @sampling: those of them with a sampling event, by what it counts.
+ * @events: their events, running or stopped.
+ */
+struct counter_set {
+	DECLARE_BITMAP(used, TEST_PMU_MAX_COUNTERS);
+	DECLARE_BITMAP(sampling[SOURCES], TEST_PMU_MAX_COUNTERS);
+	struct perf_event *events[TEST_PMU_MAX_COUNTERS];
+};
+
+DECLARE_PER_CPU(struct counter_set, counter_sets);
+
+unsigned int counters_per_cpu(void);
+/* The event gets a counter, stopped; false if there is none. */
+bool counter_take(struct perf_event *event);
+void counter_give_back(struct perf_event *event);
+void counter_start(struct perf_event *event);
+void counter_stop(struct perf_event *event);
+/* Brings event->count and period_left up to date. */
+void counter_update(struct perf_event *event);
+/* If nothing is left of the period, begins another one and returns true. */
+bool counter_next_period(struct perf_event *event);
+
+int overflow_init(void);
+void overflow_exit(void);
+/* These are called with interrupts off, too. */
+/* Before a start: what the event has not been told of is dropped. */
+void overflow_forget(struct perf_event *event);
+/* After a start: an event that counts time needs a timer. */
+void overflow_start_timer(struct perf_event *event);
+void overflow_guest_mode_begins(void);
+void overflow_guest_mode_ended(struct pt_regs *regs);
+void overflow_port_written(struct pt_regs *regs);
 
 enum statistic {
 	STATISTIC_EVENT_INITS,
@@ -57,6 +105,11 @@ enum statistic {
 	STATISTIC_STARTS,
 	STATISTIC_STOPS,
 	STATISTIC_READS,
+	STATISTIC_OVERFLOWS_AT_ONCE,
+	STATISTIC_OVERFLOWS_LATE_NMI,
+	STATISTIC_OVERFLOWS_LATE_TIMER,
+	STATISTIC_OVERFLOWS_DROPPED,
+	STATISTIC_THROTTLES,
 	STATISTIC_GUEST_INTERVALS,
 	STATISTICS,
 };

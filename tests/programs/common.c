@@ -45,7 +45,38 @@ void allow_exact_port(void)
 void write_exact_port(uint64_t count)
 {
 	while (count--)
-		outb(0, EXACT_PORT);
+		exact_write();
+}
+
+int open_guest_device(void)
+{
+	int fd = open(GUEST_DEVICE, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		err(EXIT_FAILURE, GUEST_DEVICE);
+	return fd;
+}
+
+static void command_guest_device(int fd, const char *command, uint64_t number)
+{
+	char text[32];
+	int size = snprintf(text, sizeof(text), "%s%llu", command,
+			    (unsigned long long)number);
+
+	if (write(fd, text, size) != size)
+		err(EXIT_FAILURE, GUEST_DEVICE);
+}
+
+void write_exact_port_in_kernel(int fd, uint64_t count)
+{
+	if (count)
+		command_guest_device(fd, "", count);
+}
+
+void spin_in_kernel(int fd, uint64_t units)
+{
+	if (units)
+		command_guest_device(fd, "spin ", units);
 }
 
 void pin_to_cpu(int cpu)

@@ -5,12 +5,14 @@
 #ifndef KVM_PVPERF_TESTS_COMMON_H
 #define KVM_PVPERF_TESTS_COMMON_H
 
+/* The port whose writes the test PMU counts. */
+#define EXACT_PORT	0x5e0
+
+#ifndef __ASSEMBLER__
+
 #include <stdint.h>
 
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
-
-/* The port whose writes the test PMU counts. */
-#define EXACT_PORT	0x5e0
 
 /* The guest's test module; tests/guest-module/ says what it does. */
 #define GUEST_DEVICE	"/dev/kvm-pvperf-test"
@@ -28,6 +30,24 @@ void allow_exact_port(void);
 /* Writes @count times to the port. */
 void write_exact_port(uint64_t count);
 
+/* Writes to it once, in exact-write.S. */
+void exact_write(void);
+
+/*
+ * Not to be called: its address is that of the instruction behind the one that
+ * writes to the port, where a sample of that write belongs.
+ */
+extern const char after_exact_write[];
+
+/* For the next two. */
+int open_guest_device(void);
+
+/* Has the guest's test module write @count times to the port. */
+void write_exact_port_in_kernel(int device, uint64_t count);
+
+/* Has it execute its planted function @units times. */
+void spin_in_kernel(int device, uint64_t units);
+
 /* Makes the calling thread run on @cpu only. */
 void pin_to_cpu(int cpu);
 
@@ -42,5 +62,7 @@ void use_fifo_scheduling(void);
 
 /* How often the calling thread has been switched away from. */
 uint64_t switches_so_far(void);
+
+#endif /* __ASSEMBLER__ */
 
 #endif

@@ -3,26 +3,21 @@
  * Makes an exactly known number of port writes, which the test PMU counts.
  */
 #include <err.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common.h"
+#include "scheduling.h"
 
 #define MAX_WORKERS		64
 #define MAX_NUMBER		1000000000UL
 #define MIGRATIONS_WANTED	200
-#define BLOCKING_TRIES		1000
 
 static const char usage[] =
 "usage: exact-event [-u WRITES] [-k WRITES] [-t THREADS | -f CHILDREN]\n"
@@ -55,9 +50,7 @@ struct worker {
 	uint64_t kernel;
 	uint64_t switches;
 	uint64_t migrations;
-	int request_fd;
-	int reply_fd;
-	pid_t partner;
+	struct partner partner;
 };
 
 /* Shared with child processes. */
@@ -104,85 +97,6 @@ static void parse_options(int argc, char **argv)
 	}
 }
 
-static void be_partner(int request_fd, int reply_fd)
-{
-	char byte;
-
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL))
-		err(EXIT_FAILURE, "prctl");
-	while (read(request_fd, &byte, 1) == 1)
-		if (write(reply_fd, &byte, 1) != 1)
-			err(EXIT_FAILURE, "write to a pipe");
-	_exit(EXIT_SUCCESS);
-}
-
-/*
- * Partners are ended by a signal and not by end of file, since later partners
- * and children hold copies of the pipes' ends.
- */
-static void start_partner(struct worker *worker)
-{
-	int request[2], reply[2];
-	pid_t pid;
-
-	if (pipe(request) || pipe(reply))
-		err(EXIT_FAILURE, "pipe");
-	pid = fork();
-	if (pid < 0)
-		err(EXIT_FAILURE, "fork");
-	if (!pid)
-		be_partner(request[0], reply[1]);
-	worker->partner = pid;
-	worker->request_fd = request[1];
-	worker->reply_fd = reply[0];
-	close(request[0]);
-	close(reply[1]);
-}
-
-static void end_partner(const struct worker *worker)
-{
-	if (kill(worker->partner, SIGKILL) ||
-	    waitpid(worker->partner, NULL, 0) != worker->partner)
-		err(EXIT_FAILURE, "cannot end a partner");
-}
-
-/* A partner on another CPU may answer before the read blocks: try again. */
-static void be_scheduled_out(const struct worker *worker)
-{
-	uint64_t before = switches_so_far();
-	unsigned int tries = 0;
-	char byte = 0;
-
-	do {
-		if (tries++ == BLOCKING_TRIES)
-			errx(EXIT_FAILURE, "cannot be scheduled out");
-		if (write(worker->request_fd, &byte, 1) != 1 ||
-		    read(worker->reply_fd, &byte, 1) != 1)
-			err(EXIT_FAILURE, "exchange with the partner");
-	} while (switches_so_far() == before);
-}
-
-static void migrate(struct worker *worker)
-{
-	int before = sched_getcpu();
-
-	pin_to_cpu(before == 0 ? 1 : 0);
-	if (sched_getcpu() != before)
-		worker->migrations++;
-}
-
-static void write_in_kernel(int fd, uint64_t count)
-{
-	char text[24];
-	int size;
-
-	if (!count)
-		return;
-	size = snprintf(text, sizeof(text), "%llu", (unsigned long long)count);
-	if (write(fd, text, size) != size)
-		err(EXIT_FAILURE, GUEST_DEVICE);
-}
-
 static uint64_t most(uint64_t one, uint64_t other)
 {
 	return one > other ? one : other;
@@ -201,18 +115,16 @@ static void work(struct worker *worker)
 	uint64_t step;
 	int fd = -1;
 
-	if (worker->kernel) {
-		fd = open(GUEST_DEVICE, O_WRONLY | O_CLOEXEC);
-		if (fd < 0)
-			err(EXIT_FAILURE, GUEST_DEVICE);
-	}
+	if (worker->kernel)
+		fd = open_guest_device();
 	for (step = 0; step < steps; step++) {
 		write_exact_port(part(worker->user, step, steps));
-		write_in_kernel(fd, part(worker->kernel, step, steps));
+		write_exact_port_in_kernel(fd, part(worker->kernel, step,
+						    steps));
 		if (part(options.migrations, step, steps))
-			migrate(worker);
+			worker->migrations += migrate();
 		if (part(options.switches, step, steps))
-			be_scheduled_out(worker);
+			be_scheduled_out(&worker->partner);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -282,7 +194,7 @@ int main(int argc, char **argv)
 		workers[i].kernel = options.kernel / count +
 				    (i < options.kernel % count);
 		if (options.switches)
-			start_partner(&workers[i]);
+			workers[i].partner = start_partner();
 	}
 
 	if (options.threads)
@@ -294,7 +206,7 @@ int main(int argc, char **argv)
 
 	for (i = 0; i < count; i++) {
 		if (options.switches)
-			end_partner(&workers[i]);
+			end_partner(&workers[i].partner);
 		total.user += workers[i].user;
 		total.kernel += workers[i].kernel;
 		total.switches += workers[i].switches;

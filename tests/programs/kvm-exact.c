@@ -208,8 +208,14 @@ static void test_refusals(void)
 	expect_refusal(PERF_TYPE_RAW, 1ULL << 32 | RAW_EXACT, ENOENT,
 		       "raw 0x1000000e0");
 	attr.sample_period = 1000;
+	attr.precise_ip = 1;
 	tap_ok(perf_open(&attr, 0, -1, -1) < 0 && errno == EOPNOTSUPP,
-	       "sampling: refused");
+	       "precise samples: refused");
+	attr.precise_ip = 0;
+	attr.sample_type = PERF_SAMPLE_BRANCH_STACK;
+	attr.branch_sample_type = PERF_SAMPLE_BRANCH_ANY;
+	tap_ok(perf_open(&attr, 0, -1, -1) < 0 && errno == EOPNOTSUPP,
+	       "branch stacks: refused");
 }
 
 int main(int argc, char **argv)

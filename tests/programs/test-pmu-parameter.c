@@ -29,6 +29,18 @@ uint64_t test_pmu_parameter(const char *name)
 	return value;
 }
 
+void set_test_pmu_parameter(const char *name, uint64_t value)
+{
+	char path[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path), DIRECTORY "%s", name);
+	file = fopen(path, "we");
+	if (!file || fprintf(file, "%llu\n", (unsigned long long)value) < 0 ||
+	    fclose(file))
+		err(EXIT_FAILURE, "%s", path);
+}
+
 uint64_t test_pmu_parameter_settled(const char *name, uint64_t value)
 {
 	int tries;

@@ -10,9 +10,12 @@
 /* A module parameter by name; ends the program if there is none. */
 uint64_t test_pmu_parameter(const char *name);
 
+/* Sets one; ends the program if it cannot be set to that. */
+void set_test_pmu_parameter(const char *name, uint64_t value);
+
 /*
- * The same, but waits up to some seconds until the parameter has this value,
- * because the kernel may free events later than it closes them.
+ * Reads one like test_pmu_parameter(), but waits up to some seconds until it has
+ * this value, because the kernel may free events later than it closes them.
  */
 uint64_t test_pmu_parameter_settled(const char *name, uint64_t value);
 

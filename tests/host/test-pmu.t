@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# The test PMU's samples of what can be counted exactly.
+. "$(dirname "$0")/../lib/test.sh"
+
+export HOST_CPUS=2 PMU_COUNTERS=40
+
+# The program prints TAP of its own; what it says beside successes is shown if
+# it fails.
+succeeds() {
+	succeeds_output=$("$@")
+	succeeds_status=$?
+	printf '%s\n' "$succeeds_output" | grep -v '^ok '
+	return "$succeeds_status"
+}
+
+host() {
+	tap_plan 3
+	tap_ok "KVM loads" load_kvm
+	tap_ok "the test PMU loads" \
+		load_module kvm_pvperf_test_pmu "counters=$PMU_COUNTERS"
+	echo -1 >/proc/sys/kernel/sched_rt_runtime_us
+	tap_ok "it samples as a hardware PMU does, at once and late" \
+		succeeds kvm-sampling exact
+}
+
+run_test "$@"
