@@ -6,7 +6,8 @@
  * percentage or "not counted" instead of a number that is too small.
  *
  * All of this runs on the CPU that runs the events, with interrupts off: there
- * the perf core does not change the times of an active event meanwhile.  It
+ * the perf core does not change the times of an active event meanwhile, unless
+ * an NMI has interrupted it.  It
  * brings the clock of an event's context up to date for the context that it
  * works on, only.  A report on an event of another context, or for one of the
  * readers that do without, finds that no time has passed: then counts are
@@ -158,32 +159,56 @@ void accounting_new_run(struct accounted_event *slot)
 	slot->running = 0;
 }
 
-void accounting_report(struct accounted_event *slots, unsigned int id,
+/**
+ * accounting_take() - what has been counted
+ * @slot: the event
+ * @report: the host's
+ *
+ * In NMI context too: the perf core may be at work on the event's times then, so
+ * they wait for accounting_settle().
+ */
+void accounting_take(struct accounted_event *slot,
+		     const struct kvm_pvperf_report *report)
+{
+	extend_gap(slot);
+	if (!is_counting_state(report->state))
+		return;
+
+	local64_add(report->count - slot->count, &slot->event->count);
+	slot->new_enabled += report->time_enabled - slot->enabled;
+	slot->new_running += report->time_running - slot->running;
+	slot->count = report->count;
+	slot->enabled = report->time_enabled;
+	slot->running = report->time_running;
+}
+
+/**
+ * accounting_settle() - the times that belong to what has been taken
+ * @slots: of this CPU
+ * @id: the event's
+ * @report: the host's last
+ */
+void accounting_settle(struct accounted_event *slots, unsigned int id,
 		       const struct kvm_pvperf_report *report)
 {
 	struct accounted_event *slot = &slots[id];
-	u64 active, lost;
+	u64 active = take_active_time(slot);
+	u64 lost;
 
-	extend_gap(slot);
-	if (!is_counting_state(report->state)) {
-		add_missing(slots, id, take_active_time(slot));
-		return;
-	}
-
-	local64_add(report->count - slot->count, &slot->event->count);
-	slot->count = report->count;
-
-	active = take_active_time(slot);
 	if (!active)
 		return;
 
+	if (!is_counting_state(report->state)) {
+		add_missing(slots, id, active);
+		return;
+	}
+
 	lost = take_gap(slot, active);
-	add_missing(slots, id, lost +
-		    missing_share(active - lost,
-				  report->time_enabled - slot->enabled,
-				  report->time_running - slot->running));
-	slot->enabled = report->time_enabled;
-	slot->running = report->time_running;
+	add_missing(slots, id, lost + missing_share(active - lost,
+						    slot->new_enabled,
+						    slot->new_running));
+	slot->new_enabled = 0;
+	slot->new_running = 0;
 }
 
 /* The host has forgotten it, or does not answer. */

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Guest side of the paravirtual PMU for KVM guests: load and unload. */
 #include "log.h"
+#include "cpu_events.h"
+#include "cpus.h"
 #include "detect.h"
+#include "host_check.h"
+#include "pmi.h"
 #include "pmu.h"
+#include "sampling.h"
 #include "slots.h"
 
 #include <compat/supported.h>
@@ -48,18 +53,35 @@ static int __init guest_init(void)
 	/* A kernel that crashed before this one did not clear up. */
 	reset_all_cpus();
 
-	error = register_reboot_notifier(&reboot_notifier);
+	error = sampling_init();
+	if (error)
+		pr_warn("this kernel has no perf_event_overflow: no sampling\n");
+
+	host_check_init(cpu_events_check_host);
+	error = cpus_watch();
 	if (error)
 		goto free_slots;
 
-	error = pmu_register();
+	error = register_reboot_notifier(&reboot_notifier);
+	if (error)
+		goto unwatch_cpus;
+
+	error = pmi_register(cpu_events_interrupt);
 	if (error)
 		goto unregister_reboot_notifier;
 
+	error = pmu_register();
+	if (error)
+		goto unregister_pmi;
+
 	return 0;
 
+unregister_pmi:
+	pmi_unregister();
 unregister_reboot_notifier:
 	unregister_reboot_notifier(&reboot_notifier);
+unwatch_cpus:
+	cpus_unwatch();
 free_slots:
 	slots_free();
 	return error;
@@ -68,8 +90,11 @@ free_slots:
 static void __exit guest_exit(void)
 {
 	pmu_unregister();
-	unregister_reboot_notifier(&reboot_notifier);
 	reset_all_cpus();
+	pmi_unregister();
+	unregister_reboot_notifier(&reboot_notifier);
+	cpus_unwatch();
+	host_check_exit();
 	slots_free();
 }
 

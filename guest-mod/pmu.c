@@ -2,198 +2,42 @@
 #include "log.h"
 #include "pmu.h"
 
-#include "accounting.h"
+#include "cpu_events.h"
+#include "sampling.h"
 #include "slots.h"
 
 #include <compat/perf_pmu.h>
-#include <linux/bitops.h>
 #include <linux/device.h>
 #include <linux/err.h>
 #include <linux/module.h>
 #include <linux/nospec.h>
-#include <linux/percpu.h>
 #include <linux/perf_event.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
 
-/**
- * struct cpu_events - the events that are on this CPU
- * @slots: by event id
- * @started: set of the slots that the host counts
- * @pending: set of the slots that are to be started
- * @is_disabled: between pmu_disable and pmu_enable
- * @transaction: PERF_PMU_TXN_* between start_txn and its end
- * @to_read: set of the slots that this transaction reads
- *
- * Used by its own CPU, with interrupts off.
- */
-struct cpu_events {
-	struct accounted_event slots[KVM_PVPERF_SLOTS];
-	u32 started;
-	u32 pending;
-	bool is_disabled;
-	unsigned int transaction;
-	u32 to_read;
-};
-
-static DEFINE_PER_CPU(struct cpu_events, cpu_events);
-
 /* Allocated: see compat_perf_pmu_retire(). */
 static struct pmu *registered_pmu;
 static bool accepts_events;
 
-static void account_set(struct cpu_events *this, unsigned long set)
-{
-	struct kvm_pvperf_report report;
-	unsigned int id;
-
-	for_each_set_bit(id, &set, KVM_PVPERF_SLOTS) {
-		slots_copy_report(id, &report);
-		accounting_report(this->slots, id, &report);
-	}
-}
-
-static void lose_set(struct cpu_events *this, unsigned long set)
-{
-	unsigned int id;
-
-	for_each_set_bit(id, &set, KVM_PVPERF_SLOTS)
-		accounting_lose(&this->slots[id]);
-}
-
-/*
- * The host has forgotten us, or does not answer.  That concerns the events of
- * all contexts on this CPU, also those that the perf core does not work on now.
- */
-static void lose_started(struct cpu_events *this)
-{
-	lose_set(this, this->started);
-	this->pending |= this->started;
-	this->started = 0;
-}
-
-static int try_to_start_pending(struct cpu_events *this)
-{
-	unsigned long set = this->pending & slots_usable();
-	unsigned int id;
-	int error;
-
-	if (!set)
-		return 0;
-
-	error = slots_operate(KVM_PVPERF_OP_START, set);
-	if (error) {
-		lose_started(this);
-		return error;
-	}
-
-	this->pending &= ~set;
-	this->started |= set;
-	for_each_set_bit(id, &set, KVM_PVPERF_SLOTS)
-		accounting_new_run(&this->slots[id]);
-	return 0;
-}
-
-/*
- * What is pending after that does not count: without a host, or on one that
- * accepts fewer slots than the last.  It is tried again at the next occasion.
- */
-static void start_pending(struct cpu_events *this)
-{
-	if (try_to_start_pending(this) == -ESTALE)
-		try_to_start_pending(this);
-	lose_set(this, this->pending);
-}
-
-static void stop_set(struct cpu_events *this, u32 set)
-{
-	if (slots_operate(KVM_PVPERF_OP_STOP, set)) {
-		lose_started(this);
-		return;
-	}
-	account_set(this, set);
-	this->started &= ~set;
-}
-
-static void read_set(struct cpu_events *this, unsigned long wanted)
-{
-	unsigned long uncounted;
-	unsigned int id;
-	u32 set = wanted & this->started;
-
-	if (set && slots_operate(KVM_PVPERF_OP_READ, set))
-		lose_started(this);
-	else
-		account_set(this, set);
-
-	if (this->is_disabled)
-		return;
-
-	uncounted = wanted & this->pending;
-	for_each_set_bit(id, &uncounted, KVM_PVPERF_SLOTS)
-		accounting_no_report(this->slots, id);
-
-	/* There was no host: try whether it is back. */
-	if (this->pending)
-		start_pending(this);
-}
-
-/* Slots that the perf core is about to take off together with @event's. */
-static u32 started_of_context(struct cpu_events *this,
-			      struct perf_event *event)
-{
-	unsigned long started = this->started;
-	u32 set = 0;
-	unsigned int id;
-
-	for_each_set_bit(id, &started, KVM_PVPERF_SLOTS)
-		if (this->slots[id].event->ctx == event->ctx)
-			set |= BIT(id);
-	return set;
-}
-
 static void pmu_disable(struct pmu *pmu)
 {
-	this_cpu_write(cpu_events.is_disabled, true);
+	cpu_events_disable();
 }
 
 static void pmu_enable(struct pmu *pmu)
 {
-	struct cpu_events *this = this_cpu_ptr(&cpu_events);
-
-	this->is_disabled = false;
-	if (this->pending)
-		start_pending(this);
+	cpu_events_enable();
 }
 
 static void pmu_start(struct perf_event *event, int flags)
 {
-	struct cpu_events *this = this_cpu_ptr(&cpu_events);
-
-	event->hw.state = 0;
-	this->pending |= BIT(event->hw.idx);
-	if (!this->is_disabled)
-		start_pending(this);
+	cpu_events_start(event);
 }
 
 static void pmu_stop(struct perf_event *event, int flags)
 {
-	struct cpu_events *this = this_cpu_ptr(&cpu_events);
-	u32 bit;
-
-	if (event->hw.state & PERF_HES_STOPPED)
-		return;
-
-	bit = BIT(event->hw.idx);
-	if (this->started & bit)
-		stop_set(this, bit);
-	this->pending &= ~bit;
-	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
-
-	/* The host may just have forgotten all the others. */
-	if (this->pending && !this->is_disabled)
-		start_pending(this);
+	cpu_events_stop(event);
 }
 
 /*
@@ -233,46 +77,20 @@ static struct event_description describe(struct perf_event *event)
 		description.flags |= KVM_PVPERF_FLAG_EXCLUDE_USER;
 	if (attr->exclude_kernel)
 		description.flags |= KVM_PVPERF_FLAG_EXCLUDE_KERNEL;
+	if (is_sampling_event(event))
+		description.flags |= KVM_PVPERF_FLAG_SAMPLING;
 	return description;
-}
-
-/*
- * The host keeps a stopped slot's event, so the best slot is one that counted
- * the same before.
- */
-static int find_free_slot(struct cpu_events *this,
-			  const struct event_description *description)
-{
-	unsigned long usable = slots_usable();
-	unsigned int id;
-	int found = -EAGAIN;
-
-	for_each_set_bit(id, &usable, KVM_PVPERF_SLOTS) {
-		if (this->slots[id].event)
-			continue;
-		if (slots_describes(id, description))
-			return id;
-		if (found < 0)
-			found = id;
-	}
-	return found;
 }
 
 static int pmu_add(struct perf_event *event, int flags)
 {
-	struct cpu_events *this = this_cpu_ptr(&cpu_events);
 	struct event_description description = describe(event);
-	int id = find_free_slot(this, &description);
+	int error = cpu_events_add(event, &description);
 
-	if (id < 0)
-		return id;
-
-	slots_describe(id, &description);
-	accounting_begin(&this->slots[id], event);
-	event->hw.idx = id;
-	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
+	if (error)
+		return error;
 	if (flags & PERF_EF_START)
-		pmu_start(event, PERF_EF_RELOAD);
+		cpu_events_start(event);
 
 	perf_event_update_userpage(event);
 	return 0;
@@ -280,63 +98,30 @@ static int pmu_add(struct perf_event *event, int flags)
 
 static void pmu_del(struct perf_event *event, int flags)
 {
-	struct cpu_events *this = this_cpu_ptr(&cpu_events);
-	u32 bit = BIT(event->hw.idx);
-	u32 set;
-
-	/*
-	 * The first of a context to leave stops them all, with one exit; those
-	 * that stay are started by pmu_enable, with one more.
-	 */
-	if (this->started & bit) {
-		set = started_of_context(this, event);
-		stop_set(this, set);
-		this->pending |= set;
-	}
-	if (this->slots[event->hw.idx].is_lost)
-		accounting_no_report(this->slots, event->hw.idx);
-
-	this->pending &= ~bit;
-	accounting_end(this->slots, event->hw.idx);
-	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
-	event->hw.idx = -1;
+	cpu_events_del(event);
 	perf_event_update_userpage(event);
 }
 
 static void pmu_read(struct perf_event *event)
 {
-	struct cpu_events *this = this_cpu_ptr(&cpu_events);
-	u32 bit = BIT(event->hw.idx);
-
-	if (this->transaction & PERF_PMU_TXN_READ)
-		this->to_read |= bit;
-	else
-		read_set(this, bit);
+	cpu_events_read(event);
 }
 
 /* The perf core's own version would drop the reads of a group. */
 static void pmu_start_transaction(struct pmu *pmu, unsigned int flags)
 {
-	struct cpu_events *this = this_cpu_ptr(&cpu_events);
-
-	this->transaction = flags;
-	this->to_read = 0;
+	cpu_events_begin_transaction(flags);
 }
 
 static int pmu_commit_transaction(struct pmu *pmu)
 {
-	struct cpu_events *this = this_cpu_ptr(&cpu_events);
-	unsigned int transaction = this->transaction;
-
-	this->transaction = 0;
-	if (transaction & PERF_PMU_TXN_READ)
-		read_set(this, this->to_read);
+	cpu_events_commit_transaction();
 	return 0;
 }
 
 static void pmu_cancel_transaction(struct pmu *pmu)
 {
-	this_cpu_write(cpu_events.transaction, 0);
+	cpu_events_cancel_transaction();
 }
 
 static bool is_mine(const struct perf_event_attr *attr)
@@ -378,7 +163,7 @@ static int pmu_event_init(struct perf_event *event)
 		return -ENOENT;
 
 	if (has_branch_stack(event) || event->attr.precise_ip ||
-	    event->attr.exclude_host || is_sampling_event(event))
+	    event->attr.exclude_host)
 		return -EOPNOTSUPP;
 
 	event->hw.idx = -1;
@@ -453,8 +238,7 @@ static const struct attribute_group *attribute_groups[] = {
 static const struct pmu pmu_template = {
 	.module = THIS_MODULE,
 	.task_ctx_nr = perf_hw_context,
-	.capabilities = PERF_PMU_CAP_NO_INTERRUPT |
-			COMPAT_PERF_PMU_CAP_SHARES_HW_CONTEXT,
+	.capabilities = COMPAT_PERF_PMU_CAP_SHARES_HW_CONTEXT,
 	.attr_groups = attribute_groups,
 	.pmu_enable = pmu_enable,
 	.pmu_disable = pmu_disable,
@@ -512,6 +296,11 @@ int pmu_register(void)
 				 GFP_KERNEL);
 	if (!registered_pmu)
 		return -ENOMEM;
+
+	if (!sampling_is_possible() || !slots_can_sample()) {
+		pr_info("this host, or this kernel, allows no sampling\n");
+		registered_pmu->capabilities |= PERF_PMU_CAP_NO_INTERRUPT;
+	}
 
 	error = perf_pmu_register(registered_pmu, "kvm_pvperf", type);
 	if (error) {

@@ -9,6 +9,7 @@
 #include <linux/errno.h>
 #include <linux/gfp.h>
 #include <linux/io.h>
+#include <linux/jiffies.h>
 #include <linux/percpu.h>
 
 /**
@@ -16,6 +17,8 @@
  * @area: shared with the host
  * @is_set_up: the host knows @area, as far as we know
  * @usable: set of the slots that the host accepts
+ * @min_period: smallest sample period that the host accepts
+ * @used_at: jiffies at the last operation
  *
  * Used by its own CPU only.
  */
@@ -23,6 +26,8 @@ struct cpu_area {
 	struct kvm_pvperf_area *area;
 	bool is_set_up;
 	u32 usable;
+	u64 min_period;
+	unsigned long used_at;
 };
 
 static DEFINE_PER_CPU(struct cpu_area, cpu_areas);
@@ -38,6 +43,22 @@ static u32 query_usable(void)
 	if (slots < 1 || slots > KVM_PVPERF_SLOTS)
 		return 0;
 	return GENMASK(slots - 1, 0);
+}
+
+static u64 query_min_period(void)
+{
+	long period = hypercall(KVM_PVPERF_OP_QUERY,
+				KVM_PVPERF_QUERY_MIN_PERIOD, 0, 0);
+
+	return period < 1 ? 1 : period;
+}
+
+bool slots_can_sample(void)
+{
+	long capabilities = hypercall(KVM_PVPERF_OP_QUERY,
+				      KVM_PVPERF_QUERY_CAPS, 0, 0);
+
+	return capabilities > 0 && capabilities & KVM_PVPERF_CAP_PMI;
 }
 
 void slots_free(void)
@@ -146,6 +167,26 @@ void slots_describe(unsigned int id, const struct event_description *event)
 	request->left = 0;
 }
 
+/* For the next START of a sampling event. */
+void slots_plan_run(unsigned int id, u64 period, u64 left)
+{
+	struct kvm_pvperf_request *request =
+		&this_cpu_read(cpu_areas.area)->slots[id].request;
+
+	request->period = period;
+	request->left = left;
+}
+
+u64 slots_min_period(void)
+{
+	return this_cpu_read(cpu_areas.min_period);
+}
+
+unsigned long slots_used_at(void)
+{
+	return this_cpu_read(cpu_areas.used_at);
+}
+
 static int set_up(struct cpu_area *this)
 {
 	struct kvm_pvperf_header *header = &this->area->header;
@@ -165,6 +206,7 @@ static int set_up(struct cpu_area *this)
 		return -ENODEV;
 
 	this->usable = query_usable();
+	this->min_period = query_min_period();
 	this->is_set_up = true;
 	return 0;
 }
@@ -177,12 +219,16 @@ static int set_up(struct cpu_area *this)
  * Return: 0; -ESTALE if the host knew nothing of this CPU (first use, live
  * migration, restored snapshot, host module reloaded): it does now, nothing is
  * open, and all runs are lost; -ENODEV if there is no host to be had.
+ *
+ * An NMI handler must not call it while the code that it interrupts may be inside:
+ * each would pass the other's sequence.
  */
 int slots_operate(enum kvm_pvperf_op operation, u32 set)
 {
 	struct cpu_area *this = this_cpu_ptr(&cpu_areas);
 	u32 sequence = READ_ONCE(this->area->header.sequence);
 
+	this->used_at = jiffies;
 	if (this->is_set_up && !hypercall(operation, set, sequence, 0))
 		return 0;
 
@@ -190,19 +236,8 @@ int slots_operate(enum kvm_pvperf_op operation, u32 set)
 	return set_up(this) ? -ENODEV : -ESTALE;
 }
 
-/*
- * The host writes inside a hypercall of this CPU only: what can come between
- * is this CPU's own NMI handler.
- */
+/* The host writes inside a hypercall of this CPU only. */
 void slots_copy_report(unsigned int id, struct kvm_pvperf_report *report)
 {
-	struct kvm_pvperf_area *area = this_cpu_read(cpu_areas.area);
-	u32 sequence;
-
-	do {
-		sequence = READ_ONCE(area->header.sequence);
-		barrier();
-		*report = area->slots[id].report;
-		barrier();
-	} while (sequence != READ_ONCE(area->header.sequence));
+	*report = this_cpu_read(cpu_areas.area)->slots[id].report;
 }

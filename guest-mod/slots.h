@@ -23,6 +23,7 @@ void slots_free(void);
 
 unsigned int slots_group_limit(void);
 void slots_close(void);
+bool slots_can_sample(void);
 int slots_check(const struct event_description *event);
 
 /* All below: for the calling CPU, which must not change meanwhile. */
@@ -30,6 +31,9 @@ void slots_reset(void);
 u32 slots_usable(void);
 bool slots_describes(unsigned int id, const struct event_description *event);
 void slots_describe(unsigned int id, const struct event_description *event);
+void slots_plan_run(unsigned int id, u64 period, u64 left);
+u64 slots_min_period(void);
+unsigned long slots_used_at(void);
 int slots_operate(enum kvm_pvperf_op operation, u32 set);
 void slots_copy_report(unsigned int id, struct kvm_pvperf_report *report);
 

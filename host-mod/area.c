@@ -60,19 +60,43 @@ int area_check_header(struct kvm_vcpu *vcpu, u64 area)
 	return 0;
 }
 
+/* The host's part of the header, up to the field at @end. */
+static int write_header_until(struct kvm_vcpu *vcpu, u64 area,
+			      const struct kvm_pvperf_header *header,
+			      size_t end)
+{
+	const size_t offset = offsetof(struct kvm_pvperf_header, sequence);
+
+	return write_guest(vcpu, area + offset, (const u8 *)header + offset,
+			   end - offset);
+}
+
+/* Leaves alone what the header says of overflows. */
+int area_write_progress(struct kvm_vcpu *vcpu, u64 area, u32 sequence,
+			u32 running)
+{
+	const struct kvm_pvperf_header header = {
+		.sequence = sequence,
+		.running = running,
+	};
+
+	return write_header_until(vcpu, area, &header,
+				  offsetof(struct kvm_pvperf_header,
+					   overflowed));
+}
+
 int area_write_header(struct kvm_vcpu *vcpu, u64 area, u32 sequence,
 		      u32 running, u32 overflowed)
 {
-	const size_t offset = offsetof(struct kvm_pvperf_header, sequence);
 	const struct kvm_pvperf_header header = {
 		.sequence = sequence,
 		.running = running,
 		.overflowed = overflowed,
 	};
 
-	return write_guest(vcpu, area + offset, (const u8 *)&header + offset,
-			   offsetof(struct kvm_pvperf_header, host_reserved) -
-			   offset);
+	return write_header_until(vcpu, area, &header,
+				  offsetof(struct kvm_pvperf_header,
+					   host_reserved));
 }
 
 /* As after SETUP: nothing open, nothing counted. */

@@ -14,6 +14,8 @@ int area_read_request(struct kvm_vcpu *vcpu, u64 area, unsigned int id,
 		      struct kvm_pvperf_request *request);
 int area_write_report(struct kvm_vcpu *vcpu, u64 area, unsigned int id,
 		      const struct kvm_pvperf_report *report);
+int area_write_progress(struct kvm_vcpu *vcpu, u64 area, u32 sequence,
+			u32 running);
 int area_write_header(struct kvm_vcpu *vcpu, u64 area, u32 sequence,
 		      u32 running, u32 overflowed);
 

@@ -42,6 +42,22 @@ module_param_cb(max_events_total, &max_events_total_ops, &max_events_total,
 MODULE_PARM_DESC(max_events_total,
 		 "events that all vCPUs of this host together may have open (default 4096); those already open stay");
 
+static unsigned int min_period = 1;
+
+static int set_min_period(const char *value, const struct kernel_param *param)
+{
+	return param_set_uint_minmax(value, param, 1, INT_MAX);
+}
+
+static const struct kernel_param_ops min_period_ops = {
+	.set = set_min_period,
+	.get = param_get_uint,
+};
+
+module_param_cb(min_period, &min_period_ops, &min_period, 0644);
+MODULE_PARM_DESC(min_period,
+		 "smallest sample period that guests may ask for, in events (default 1: the host's kernel.perf_event_max_sample_rate bounds the interrupts); for runs that start from now on");
+
 static bool allow_raw;
 module_param(allow_raw, bool, 0644);
 MODULE_PARM_DESC(allow_raw,
@@ -64,6 +80,11 @@ MODULE_PARM_DESC(events_open, "host events that are open for guests now");
 unsigned int event_policy_slots(void)
 {
 	return READ_ONCE(max_events);
+}
+
+unsigned int event_policy_min_period(void)
+{
+	return READ_ONCE(min_period);
 }
 
 void event_policy_give_back(void)

@@ -23,6 +23,7 @@ struct event_description {
 
 int event_policy_check(struct kvm *kvm, const struct event_description *event);
 unsigned int event_policy_slots(void);
+unsigned int event_policy_min_period(void);
 bool event_policy_take(void);
 void event_policy_give_back(void);
 

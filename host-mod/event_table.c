@@ -2,7 +2,12 @@
 #include "log.h"
 #include "event_table.h"
 
+#include "pmi.h"
+
+#include <linux/bitops.h>
 #include <linux/err.h>
+#include <linux/kvm_host.h>
+#include <linux/math64.h>
 #include <linux/nospec.h>
 #include <linux/perf_event.h>
 #include <linux/sched.h>
@@ -17,12 +22,49 @@
 static struct perf_event *keeps_task_events_enabled;
 static struct perf_event *keeps_pmu_reserved;
 
-static struct perf_event *create(const struct event_description *description)
+/* Of a sampling event until its first run: none that would ever be reached. */
+#define UNUSED_PERIOD	(S64_MAX / 2)
+
+/* By the rule of docs/abi.md, section 8. */
+static u64 overflows_of(const struct event_slot *slot, u64 count)
 {
+	if (!slot->period || count < slot->left)
+		return 0;
+	return 1 + div64_u64(count - slot->left, slot->period);
+}
+
+/*
+ * NMI context on most CPUs, on the CPU that runs the event, or has just done so.
+ * It may interrupt a hypercall that works on the very slot.
+ */
+static void event_overflowed(struct perf_event *event,
+			     struct perf_sample_data *data,
+			     struct pt_regs *regs)
+{
+	struct event_slot *slot = event->overflow_handler_context;
+	struct event_table *table = slot->table;
+	u64 count = local64_read(&event->count) - READ_ONCE(slot->run_start.count);
+
+	throttling_overflow(&slot->throttling, event);
+
+	/* A report was faster than the interrupt. */
+	if (overflows_of(slot, count) <= READ_ONCE(slot->overflows))
+		return;
+
+	set_bit(slot - table->slots, &table->overflowed);
+	pmi_raise(table->pmi);
+}
+
+/* @slot is NULL for an event that is never enabled. */
+static struct perf_event *create(const struct event_description *description,
+				 struct event_slot *slot)
+{
+	bool is_sampling = description->flags & KVM_PVPERF_FLAG_SAMPLING;
 	struct perf_event_attr attr = {
 		.type = description->type,
 		.size = sizeof(attr),
 		.config = description->config,
+		.sample_period = is_sampling ? UNUSED_PERIOD : 0,
 		.disabled = 1,
 		.exclude_host = 1,
 		.exclude_user =
@@ -31,18 +73,21 @@ static struct perf_event *create(const struct event_description *description)
 			!!(description->flags & KVM_PVPERF_FLAG_EXCLUDE_KERNEL),
 	};
 
-	return perf_event_create_kernel_counter(&attr, -1, current, NULL, NULL);
+	return perf_event_create_kernel_counter(&attr, -1, current,
+						event_overflowed, slot);
 }
 
 /* In the order that docs/abi.md gives: what is wrong with it comes first. */
-static int judge(struct kvm *kvm, const struct event_description *description)
+static int judge(struct kvm_vcpu *vcpu,
+		 const struct event_description *description)
 {
 	if (description->flags & ~KVM_PVPERF_FLAGS_ALL)
 		return -EINVAL;
-	if (description->flags & KVM_PVPERF_FLAG_SAMPLING)
+	if (description->flags & KVM_PVPERF_FLAG_SAMPLING &&
+	    !pmi_is_possible(vcpu))
 		return -EOPNOTSUPP;
 
-	return event_policy_check(kvm, description);
+	return event_policy_check(vcpu->kvm, description);
 }
 
 static u32 state_of_error(int error)
@@ -72,22 +117,22 @@ static int error_of_create(int error)
 	}
 }
 
-static int try_create(struct kvm *kvm,
+static int try_create(struct kvm_vcpu *vcpu,
 		      const struct event_description *description,
-		      struct perf_event **event)
+		      struct event_slot *slot, struct perf_event **event)
 {
-	int error = judge(kvm, description);
+	int error = judge(vcpu, description);
 
 	if (error)
 		return error;
 
-	*event = create(description);
+	*event = create(description, slot);
 	return IS_ERR(*event) ? error_of_create(PTR_ERR(*event)) : 0;
 }
 
 /**
  * event_table_check() - could the calling vCPU open this event?
- * @kvm: its VM
+ * @vcpu: the vCPU
  * @description: what it asks for
  *
  * Asks the host's PMU by creating the event, disabled, and releasing it.
@@ -95,11 +140,11 @@ static int try_create(struct kvm *kvm,
  * Return: 0; -EINVAL, -EACCES, -EOPNOTSUPP or -ENOMEM; -ENOENT for an event
  * that this host cannot count.
  */
-int event_table_check(struct kvm *kvm,
+int event_table_check(struct kvm_vcpu *vcpu,
 		      const struct event_description *description)
 {
 	struct perf_event *event;
-	int error = try_create(kvm, description, &event);
+	int error = try_create(vcpu, description, NULL, &event);
 
 	if (!error)
 		perf_event_release_kernel(event);
@@ -112,11 +157,12 @@ static int open_event(struct event_table *table, struct event_slot *slot,
 	int error;
 
 	if (!event_policy_take()) {
-		error = judge(table->kvm, description);
+		error = judge(table->vcpu, description);
 		return error ? error : -ENOMEM;
 	}
 
-	error = try_create(table->kvm, description, &slot->event);
+	slot->table = table;
+	error = try_create(table->vcpu, description, slot, &slot->event);
 	if (error) {
 		slot->event = NULL;
 		event_policy_give_back();
@@ -136,7 +182,8 @@ static bool is_request_valid(const struct kvm_pvperf_request *request)
 	if (!(request->flags & KVM_PVPERF_FLAG_SAMPLING))
 		return !request->period && !request->left;
 
-	return request->period && request->period <= S64_MAX &&
+	return request->period >= event_policy_min_period() &&
+	       request->period <= S64_MAX &&
 	       request->left && request->left <= request->period;
 }
 
@@ -162,14 +209,15 @@ static void read_totals(struct event_slot *slot)
 static void forget_event(struct event_table *table, unsigned int id)
 {
 	struct event_slot *slot = slot_of(table, id);
-	struct perf_event *event = slot->event;
 
 	table->started &= ~BIT(id);
-	memset(slot, 0, sizeof(*slot));
-	if (event) {
-		perf_event_release_kernel(event);
+	if (slot->event) {
+		/* After that no overflow handler looks at the slot. */
+		perf_event_release_kernel(slot->event);
 		event_policy_give_back();
 	}
+	clear_bit(id, &table->overflowed);
+	memset(slot, 0, sizeof(*slot));
 }
 
 /* A slot that could not be opened goes on saying why. */
@@ -220,24 +268,6 @@ void event_table_open(struct event_table *table, unsigned int id,
 	slot->state = error ? state_of_error(error) : KVM_PVPERF_STATE_STOPPED;
 }
 
-void event_table_start(struct event_table *table, unsigned int id,
-		       const struct kvm_pvperf_request *request)
-{
-	struct event_slot *slot = slot_of(table, id);
-
-	event_table_open(table, id, request);
-	if (!slot->event)
-		return;
-
-	/* A stopped event's totals stand still: they were read when it stopped. */
-	if (table->started & BIT(id))
-		read_totals(slot);
-	slot->run_start = slot->totals;
-	slot->state = KVM_PVPERF_STATE_RUNNING;
-	table->started |= BIT(id);
-	perf_event_enable(slot->event);
-}
-
 void event_table_stop(struct event_table *table, unsigned int id)
 {
 	struct event_slot *slot = slot_of(table, id);
@@ -251,6 +281,87 @@ void event_table_stop(struct event_table *table, unsigned int id)
 	slot->state = KVM_PVPERF_STATE_STOPPED;
 }
 
+/*
+ * The event is disabled, so nothing else uses its hw now.  Setting the period
+ * makes the next overflow come after a whole one, so what is left is set after
+ * that; the PMU reloads the period by itself from then on.
+ */
+static int set_period(struct event_slot *slot,
+		      const struct kvm_pvperf_request *request)
+{
+	struct hw_perf_event *hw = &slot->event->hw;
+	int error = 0;
+
+	if (hw->sample_period != request->period)
+		error = perf_event_period(slot->event, request->period);
+	if (error)
+		return error;
+
+	local64_set(&hw->period_left, request->left);
+	slot->period = request->period;
+	slot->left = request->left;
+	return 0;
+}
+
+void event_table_start(struct event_table *table, unsigned int id,
+		       const struct kvm_pvperf_request *request)
+{
+	struct event_slot *slot = slot_of(table, id);
+
+	event_table_open(table, id, request);
+	if (!slot->event)
+		return;
+
+	/* Of a run that is lost the totals must be read, too. */
+	event_table_stop(table, id);
+	if (request->flags & KVM_PVPERF_FLAG_SAMPLING &&
+	    set_period(slot, request)) {
+		forget_event(table, id);
+		slot->state = KVM_PVPERF_STATE_UNSUPPORTED;
+		return;
+	}
+
+	slot->run_start = slot->totals;
+	slot->overflows = 0;
+	slot->running = 0;
+	throttling_begin_run(&slot->throttling);
+	slot->state = KVM_PVPERF_STATE_RUNNING;
+	table->started |= BIT(id);
+	perf_event_enable(slot->event);
+}
+
+/* Never less than reported before: the end of a throttling is an estimate. */
+static u64 running_of_run(struct event_slot *slot)
+{
+	u64 running = slot->totals.running - slot->run_start.running;
+	u64 throttled = throttling_total(&slot->throttling, slot->event);
+
+	slot->running = max(slot->running,
+			    running - min(running, throttled));
+	return slot->running;
+}
+
+static u32 state_of_run(const struct event_slot *slot,
+			const struct kvm_pvperf_report *report)
+{
+	if (report->time_running == report->time_enabled)
+		return KVM_PVPERF_STATE_RUNNING;
+	return slot->throttling.total || slot->throttling.since ?
+		KVM_PVPERF_STATE_THROTTLED : KVM_PVPERF_STATE_CONTENDED;
+}
+
+static void report_overflows(struct event_table *table, unsigned int id,
+			     struct kvm_pvperf_report *report)
+{
+	struct event_slot *slot = slot_of(table, id);
+	u64 overflows = overflows_of(slot, report->count);
+
+	if (overflows > slot->overflows)
+		set_bit(id, &table->overflowed);
+	WRITE_ONCE(slot->overflows, overflows);
+	report->overflows = overflows;
+}
+
 /**
  * event_table_report() - fill the host's half of a slot
  * @table: the vCPU's
@@ -261,20 +372,29 @@ void event_table_report(struct event_table *table, unsigned int id,
 			struct kvm_pvperf_report *report)
 {
 	struct event_slot *slot = slot_of(table, id);
+	bool is_started = table->started & BIT(id);
 
 	memset(report, 0, sizeof(*report));
-	if (table->started & BIT(id)) {
+	if (is_started)
 		read_totals(slot);
-		slot->state = KVM_PVPERF_STATE_RUNNING;
+
+	if (slot->event) {
+		report->count = slot->totals.count - slot->run_start.count;
+		report->time_enabled =
+			slot->totals.enabled - slot->run_start.enabled;
+		report->time_running = running_of_run(slot);
+		report_overflows(table, id, report);
 	}
 
-	report->count = slot->totals.count - slot->run_start.count;
-	report->time_enabled = slot->totals.enabled - slot->run_start.enabled;
-	report->time_running = slot->totals.running - slot->run_start.running;
-	if (slot->state == KVM_PVPERF_STATE_RUNNING &&
-	    report->time_running < report->time_enabled)
-		slot->state = KVM_PVPERF_STATE_CONTENDED;
+	if (is_started)
+		slot->state = state_of_run(slot, report);
 	report->state = slot->state;
+}
+
+/* What has overflowed since this was last asked, reported in this call or not. */
+u32 event_table_take_overflowed(struct event_table *table)
+{
+	return xchg(&table->overflowed, 0);
 }
 
 static struct perf_event *create_never_counting(u32 type, u64 config)

@@ -7,6 +7,7 @@
 #include "event_policy.h"
 #include "event_table.h"
 #include "kvm_symbols.h"
+#include "pmi.h"
 #include "vcpu_state.h"
 
 #include <asm/processor-flags.h>
@@ -29,10 +30,12 @@ struct hypercall {
 /**
  * struct set_operation - an operation on a set of slots
  * @takes_requests: reads the guest's halves of the slots first
+ * @tells_overflows: of all slots, since the last such operation
  * @apply: does it to one slot
  */
 struct set_operation {
 	bool takes_requests;
+	bool tells_overflows;
 	void (*apply)(struct vcpu_state *state, unsigned int id);
 };
 
@@ -92,7 +95,7 @@ bool hypercall_is_ours(struct kvm_vcpu *vcpu)
 }
 NOKPROBE_SYMBOL(hypercall_is_ours);
 
-static long query(u32 item)
+static long query(struct kvm_vcpu *vcpu, u32 item)
 {
 	switch (item) {
 	case KVM_PVPERF_QUERY_ABI:
@@ -100,8 +103,9 @@ static long query(u32 item)
 	case KVM_PVPERF_QUERY_SLOTS:
 		return event_policy_slots();
 	case KVM_PVPERF_QUERY_CAPS:
+		return pmi_is_possible(vcpu) ? KVM_PVPERF_CAP_PMI : 0;
 	case KVM_PVPERF_QUERY_MIN_PERIOD:
-		return 0;
+		return pmi_is_possible(vcpu) ? event_policy_min_period() : 0;
 	default:
 		return -EINVAL;
 	}
@@ -128,7 +132,7 @@ static long check(struct kvm_vcpu *vcpu, const u32 arguments[3])
 		.flags = arguments[0] >> 8,
 		.config = (u64)arguments[2] << 32 | arguments[1],
 	};
-	int error = event_table_check(vcpu->kvm, &event);
+	int error = event_table_check(vcpu, &event);
 
 	if (error == -EACCES)
 		complain_of_denial(vcpu);
@@ -204,11 +208,11 @@ static void read_slot(struct vcpu_state *state, unsigned int id)
 }
 
 static const struct set_operation set_operations[] = {
-	[KVM_PVPERF_OP_OPEN] = { true, open_slot },
-	[KVM_PVPERF_OP_CLOSE] = { false, close_slot },
-	[KVM_PVPERF_OP_START] = { true, start_slot },
-	[KVM_PVPERF_OP_STOP] = { false, stop_slot },
-	[KVM_PVPERF_OP_READ] = { false, read_slot },
+	[KVM_PVPERF_OP_OPEN] = { true, false, open_slot },
+	[KVM_PVPERF_OP_CLOSE] = { false, false, close_slot },
+	[KVM_PVPERF_OP_START] = { true, true, start_slot },
+	[KVM_PVPERF_OP_STOP] = { false, true, stop_slot },
+	[KVM_PVPERF_OP_READ] = { false, true, read_slot },
 };
 
 static bool is_known_operation(u32 operation)
@@ -227,7 +231,9 @@ static int read_requests(struct vcpu_state *state, unsigned long set)
 	return 0;
 }
 
-static int write_reports(struct vcpu_state *state, unsigned long set)
+static int write_reports(struct vcpu_state *state,
+			 const struct set_operation *operation,
+			 unsigned long set)
 {
 	struct kvm_pvperf_report report;
 	unsigned int id;
@@ -237,8 +243,14 @@ static int write_reports(struct vcpu_state *state, unsigned long set)
 		if (area_write_report(state->vcpu, state->area, id, &report))
 			return -EFAULT;
 	}
+
+	if (!operation->tells_overflows)
+		return area_write_progress(state->vcpu, state->area,
+					   state->sequence,
+					   state->events.started);
 	return area_write_header(state->vcpu, state->area, state->sequence,
-				 state->events.started, 0);
+				 state->events.started,
+				 event_table_take_overflowed(&state->events));
 }
 
 static long operate_on_set(struct kvm_vcpu *vcpu,
@@ -266,7 +278,7 @@ static long operate_on_set(struct kvm_vcpu *vcpu,
 		operation->apply(state, id);
 
 	state->sequence++;
-	if (write_reports(state, set)) {
+	if (write_reports(state, operation, set)) {
 		vcpu_state_forget(vcpu);
 		return -EFAULT;
 	}
@@ -281,7 +293,7 @@ static long serve(struct kvm_vcpu *vcpu, const struct hypercall *call)
 	switch (call->operation) {
 	case KVM_PVPERF_OP_QUERY:
 		return arguments[1] || arguments[2] ? -EINVAL :
-			query(arguments[0]);
+			query(vcpu, arguments[0]);
 	case KVM_PVPERF_OP_CHECK:
 		return check(vcpu, arguments);
 	case KVM_PVPERF_OP_SETUP:

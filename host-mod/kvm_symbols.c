@@ -11,18 +11,22 @@ DEFINE_STATIC_CALL_NULL(call_kvm_vcpu_write_guest, kvm_vcpu_write_guest);
 DEFINE_STATIC_CALL_NULL(call_kvm_skip_emulated_instruction,
 			kvm_skip_emulated_instruction);
 DEFINE_STATIC_CALL_NULL(call_kvm_get_segment, kvm_get_segment);
+DEFINE_STATIC_CALL_NULL(call_kvm_get_running_vcpu, kvm_get_running_vcpu);
+DEFINE_STATIC_CALL_NULL(call_kvm_pmu_deliver_pmi, kvm_pmu_deliver_pmi);
 
 /**
  * struct kvm_symbol - one function that is taken from KVM
  * @name: KVM's name for it
  * @exported: found through the export table, which pins kvm.ko until it is
  *	put; otherwise through kprobes' knowledge of symbols
+ * @feature: what cannot be done without it; NULL if that is everything
  * @bind: makes the static call go there
  * @held: an export is held
  */
 struct kvm_symbol {
 	const char *name;
 	bool exported;
+	const char *feature;
 	void (*bind)(void *address);
 	bool held;
 };
@@ -37,15 +41,20 @@ DEFINE_BIND(kvm_vcpu_read_guest)
 DEFINE_BIND(kvm_vcpu_write_guest)
 DEFINE_BIND(kvm_skip_emulated_instruction)
 DEFINE_BIND(kvm_get_segment)
+DEFINE_BIND(kvm_get_running_vcpu)
+DEFINE_BIND(kvm_pmu_deliver_pmi)
 
-#define EXPORTED(function) { #function, true, bind_##function }
-#define UNEXPORTED(function) { #function, false, bind_##function }
+#define EXPORTED(function) { #function, true, NULL, bind_##function }
+#define UNEXPORTED(function) { #function, false, NULL, bind_##function }
+#define OPTIONAL(function, feature) { #function, false, feature, bind_##function }
 
 static struct kvm_symbol kvm_symbols[] = {
 	EXPORTED(kvm_vcpu_read_guest),
 	EXPORTED(kvm_vcpu_write_guest),
 	EXPORTED(kvm_skip_emulated_instruction),
+	EXPORTED(kvm_get_running_vcpu),
 	UNEXPORTED(kvm_get_segment),
+	OPTIONAL(kvm_pmu_deliver_pmi, "sampling"),
 };
 
 unsigned long kvm_symbols_probe_address(const char *name)
@@ -85,6 +94,12 @@ int kvm_symbols_resolve(void)
 	for (symbol = kvm_symbols;
 	     symbol < kvm_symbols + ARRAY_SIZE(kvm_symbols); symbol++) {
 		address = find(symbol);
+		if (!address && symbol->feature) {
+			pr_warn("KVM of kernel %s has no function %s: no %s\n",
+				init_utsname()->release, symbol->name,
+				symbol->feature);
+			continue;
+		}
 		if (!address) {
 			pr_err("KVM of kernel %s has no function %s, or kvm.ko is not loaded\n",
 			       init_utsname()->release, symbol->name);
@@ -94,6 +109,11 @@ int kvm_symbols_resolve(void)
 		symbol->bind(address);
 	}
 	return 0;
+}
+
+bool kvm_symbols_can_deliver_pmi(void)
+{
+	return static_call_query(call_kvm_pmu_deliver_pmi);
 }
 
 void kvm_symbols_release(void)

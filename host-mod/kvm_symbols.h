@@ -17,6 +17,14 @@ DECLARE_STATIC_CALL(call_kvm_vcpu_write_guest, kvm_vcpu_write_guest);
 DECLARE_STATIC_CALL(call_kvm_skip_emulated_instruction,
 		    kvm_skip_emulated_instruction);
 DECLARE_STATIC_CALL(call_kvm_get_segment, kvm_get_segment);
+DECLARE_STATIC_CALL(call_kvm_get_running_vcpu, kvm_get_running_vcpu);
+
+/* The one prototype that no public header has: arch/x86/kvm/pmu.h. */
+void kvm_pmu_deliver_pmi(struct kvm_vcpu *vcpu);
+DECLARE_STATIC_CALL(call_kvm_pmu_deliver_pmi, kvm_pmu_deliver_pmi);
+
+/* Optional: without it, guests cannot sample. */
+bool kvm_symbols_can_deliver_pmi(void);
 
 /* Entry of a KVM function that is watched, not called: 0 if there is none. */
 unsigned long kvm_symbols_probe_address(const char *name);

@@ -113,6 +113,7 @@ static struct vm_state *get_vm(struct kvm *kvm)
 void vcpu_state_discard(struct vcpu_state *state)
 {
 	event_table_close_all(&state->events);
+	pmi_finish(&state->pmi);
 	put_task_struct(state->thread);
 	put_vm(state->vm);
 	kfree_rcu(state, rcu);
@@ -130,6 +131,7 @@ void vcpu_state_forget(struct kvm_vcpu *vcpu)
 	raw_spin_lock_irqsave(&tables_lock, flags);
 	hash_del_rcu(&state->node);
 	list_del(&state->of_vm);
+	pmi_forget_vcpu(&state->pmi);
 	raw_spin_unlock_irqrestore(&tables_lock, flags);
 
 	vcpu_state_discard(state);
@@ -159,7 +161,9 @@ struct vcpu_state *vcpu_state_alloc(struct kvm_vcpu *vcpu)
 	}
 
 	state->vcpu = vcpu;
-	state->events.kvm = vcpu->kvm;
+	pmi_init(&state->pmi, vcpu);
+	state->events.vcpu = vcpu;
+	state->events.pmi = &state->pmi;
 	state->thread = get_task_struct(current);
 	return state;
 }
@@ -214,6 +218,7 @@ static DECLARE_WORK(free_dead_work, free_dead);
 
 static void bury_state_locked(struct vcpu_state *state)
 {
+	pmi_forget_vcpu(&state->pmi);
 	hash_del_rcu(&state->node);
 	list_move(&state->of_vm, &dead_states);
 }

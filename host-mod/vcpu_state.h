@@ -4,6 +4,7 @@
 #define _HOST_MOD_VCPU_STATE_H
 
 #include "event_table.h"
+#include "pmi.h"
 
 #include <linux/list.h>
 #include <linux/rcupdate.h>
@@ -25,11 +26,12 @@ struct vm_state;
  * @area: guest physical address of the area
  * @slots: number of usable slots
  * @sequence: what the next operation on a set must pass
+ * @pmi: tells the vCPU of overflows
  * @events: the event ids
  * @requests: the guest's halves of the slots, as copied by this operation
  *
  * All from @area on is used by the vCPU's own thread only, inside a hypercall,
- * until the state is taken out of the table.
+ * until the state is taken out of the table; @pmi has its own rules.
  */
 struct vcpu_state {
 	struct hlist_node node;
@@ -41,6 +43,7 @@ struct vcpu_state {
 	u64 area;
 	u32 slots;
 	u32 sequence;
+	struct pmi pmi;
 	struct event_table events;
 	struct kvm_pvperf_request requests[KVM_PVPERF_SLOTS];
 };

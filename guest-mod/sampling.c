@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "log.h"
+#include "sampling.h"
+
+#include <asm/ptrace.h>
+#include <linux/jiffies.h>
+#include <linux/kprobes.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/percpu.h>
+#include <linux/perf_event.h>
+#include <linux/sched.h>
+#include <linux/sched/clock.h>
+#include <linux/sched/task_stack.h>
+#include <linux/static_call.h>
+
+/*
+ * The perf core does not export it, and a handler that is called without it
+ * knows no throttling and no limit.  A static call, since functions that are not
+ * exported have no ENDBR on kernels with IBT.
+ */
+DEFINE_STATIC_CALL_NULL(call_perf_event_overflow, perf_event_overflow);
+
+/* For samples that are taken outside an interrupt; interrupts are off. */
+static DEFINE_PER_CPU(struct pt_regs, caller_regs);
+
+bool sampling_is_possible(void)
+{
+	return static_call_query(call_perf_event_overflow);
+}
+
+/* Without it there is a PMU that counts. */
+int sampling_init(void)
+{
+	struct kprobe locator = {
+		.symbol_name = "perf_event_overflow",
+		.flags = KPROBE_FLAG_DISABLED,
+	};
+	int error = register_kprobe(&locator);
+
+	if (error)
+		return error;
+
+	static_call_update(call_perf_event_overflow, (void *)locator.addr);
+	unregister_kprobe(&locator);
+	return 0;
+}
+
+/**
+ * sampling_plan_run() - what the host is to do next
+ * @run: to be filled
+ * @event: has said how far it is in its period
+ * @min_period: of the host
+ */
+void sampling_plan_run(struct sampled_run *run,
+		       const struct perf_event *event, u64 min_period)
+{
+	u64 period = max(event->hw.sample_period, min_period);
+	s64 left = local64_read(&event->hw.period_left);
+
+	if (left <= 0)
+		left += period;
+
+	run->period = period;
+	run->left = clamp_t(s64, left, 1, period);
+	run->carried = local64_read(&event->hw.prev_count);
+	run->overflows = 0;
+}
+
+/**
+ * sampling_report() - look for new overflows
+ * @run: the run that is reported on
+ * @event: whose run it is
+ * @report: the host's
+ *
+ * Return: the sum of the sample periods that have ended; 0 if none has.
+ */
+u64 sampling_report(struct sampled_run *run, struct perf_event *event,
+		    const struct kvm_pvperf_report *report)
+{
+	u32 new_overflows = report->overflows - (u32)run->overflows;
+	bool is_first = !run->overflows;
+	u64 left;
+
+	run->overflows += new_overflows;
+	left = run->left + run->overflows * run->period - report->count;
+	local64_set(&event->hw.period_left, left);
+	local64_set(&event->hw.prev_count,
+		    run->overflows ? run->period - left :
+		    run->carried + report->count);
+
+	if (!new_overflows)
+		return 0;
+	if (is_first)
+		return run->carried + run->left +
+		       (new_overflows - 1) * run->period;
+	return new_overflows * run->period;
+}
+
+/*
+ * The period of an event with a frequency is right again at the next tick.  That
+ * is too late where one starts with a period of 1, as all do.
+ */
+bool sampling_is_period_far_off(const struct sampled_run *run,
+				const struct perf_event *event)
+{
+	u64 wanted = event->hw.sample_period;
+
+	return event->attr.freq &&
+	       (wanted / 2 >= run->period || wanted <= run->period / 2);
+}
+
+/*
+ * An event that does not count in the kernel has nothing to say of it, although
+ * its overflow may have been noticed there.
+ */
+static struct pt_regs *regs_of_sample(const struct perf_event *event,
+				      struct pt_regs *regs)
+{
+	struct pt_regs *user_regs;
+
+	if (!regs) {
+		regs = this_cpu_ptr(&caller_regs);
+		perf_fetch_caller_regs(regs);
+	}
+	if (!event->attr.exclude_kernel || user_mode(regs) ||
+	    current->flags & PF_KTHREAD)
+		return regs;
+
+	user_regs = task_pt_regs(current);
+	return user_mode(user_regs) ? user_regs : regs;
+}
+
+/*
+ * An event that overflows faster than it can be handled lets nothing through but
+ * NMIs.  The perf core throttles by the number of samples in a tick, which may never
+ * be reached where each costs several VM exits.  So make it do that when no tick
+ * has come through for longer than that takes; it has the last word, for it
+ * knows of a tick since.
+ */
+#define STARVATION_NS	(4ULL * TICK_NSEC)
+
+static void end_starvation(struct sampled_run *run, struct perf_event *event)
+{
+	u64 now = local_clock();
+
+	if (!run->tick_began || run->tick != event->hw.interrupts_seq) {
+		run->tick = event->hw.interrupts_seq;
+		run->tick_began = now;
+	} else if (now - run->tick_began > STARVATION_NS) {
+		event->hw.interrupts = S32_MAX;
+	}
+}
+
+/**
+ * sampling_deliver() - one sample
+ * @run: the current one
+ * @event: has overflowed
+ * @period: events since its last sample
+ * @regs: where; NULL for here
+ *
+ * In NMI context or with interrupts off, with the PMU disabled: the perf core may
+ * stop and start the event.
+ *
+ * Return: the perf core wants the event to be stopped.
+ */
+bool sampling_deliver(struct sampled_run *run, struct perf_event *event,
+		      u64 period, struct pt_regs *regs)
+{
+	struct perf_sample_data data;
+
+	end_starvation(run, event);
+	event->hw.last_period = period;
+	perf_sample_data_init(&data, 0, period);
+	return static_call(call_perf_event_overflow)(event, &data,
+						     regs_of_sample(event,
+								    regs));
+}

@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# A CPU goes offline and comes back, time and again, while everything is sampled.
+. "$(dirname "$0")/../lib/test.sh"
+
+export HOST_CPUS=2 PMU_COUNTERS=40 TIME_LIMIT=600
+
+CYCLES=500
+
+limit_rate() {
+	echo 25 >/proc/sys/kernel/perf_cpu_time_max_percent &&
+		echo 1000000000 >/proc/sys/kernel/perf_event_max_sample_rate &&
+		echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent
+}
+
+# run DESCRIPTION COMMAND...: succeeds; shows what it prints
+run() {
+	run_description=$1
+	shift
+	output=$("$@" 2>&1)
+	tap_is "$run_description" $? 0
+	tap_comment "$output"
+}
+
+# value NAME: as the last program has found it
+value() {
+	printf '%s\n' "$output" | sed -n "s/.*\<$1=\([0-9]*\).*/\1/p"
+}
+
+host() {
+	tap_plan 14
+	load_host_modules
+	tap_is "the host's modules load" $? 0
+	tap_ok "the host may sample as often as it can" limit_rate
+	# KVM patches its own code when the first local APIC is disabled, as it is
+	# while its CPU is offline, and when the last one is enabled again.  QEMU
+	# (7.2) sometimes goes on with an instruction that was patched away, for ever.
+	# A guest that does not start has a disabled one all the time.
+	export GUEST=2 GUEST_QEMU_OPTIONS=-S
+	start_guest 1 guest
+	GUEST=1 GUEST_QEMU_OPTIONS=
+	run_guest 2 guest
+	GUEST=2
+	kill_guest
+	tap_is "no port write was missed by the test PMU" \
+		"$(cat /sys/module/kvm_pvperf_test_pmu/parameters/port_writes_missed)" 0
+}
+
+guest() {
+	tap_ok "the guest's modules load" eval \
+		"load_module kvm_pvperf_guest && load_module kvm_pvperf_test_guest"
+	tap_ok "the guest may sample as often as it can" limit_rate
+
+	# All tasks on both CPUs, but on CPU 1 only until it goes.
+	mkfifo /tmp/end
+	perf record -q -o /tmp/all -a -e bus-cycles -c 3 -- cat /tmp/end \
+		>/tmp/messages 2>&1 &
+	recorder=$!
+	# By then its events are on.
+	until pidof cat >/dev/null; do
+		sleep 0.1
+	done
+	run "CPU 1 goes and comes $CYCLES times, and each time is sampled exactly" \
+		hotplug-sample $CYCLES
+	tap_is "with $CYCLES cycles" "$(value cycles)" $CYCLES
+	tap_is "no sample was late" "$(value late)" 0
+	echo >/tmp/end
+	wait $recorder
+	tap_is "perf record has survived it" $? 0
+	tap_comment "$(cat /tmp/messages)"
+	tap_between "and has samples" \
+		"$(perf script -i /tmp/all -F period -G 2>&1 | grep -c .)" 3 10000
+	tap_is "CPU 1 is back" "$(cat /sys/devices/system/cpu/online)" 0-1
+
+	run "an event of each CPU is exact again" \
+		exact-sample -a -p 7 -M 10 -u 1000 -k 1000
+	run "and of a task" exact-sample -p 7 -M 10 -s 5 -u 1000 -k 1000
+	tap_ok "the guest's module unloads" unload_module kvm_pvperf_guest
+}
+
+run_test "$@"
