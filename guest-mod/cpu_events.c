@@ -23,6 +23,7 @@
 #include <linux/perf_event.h>
 #include <linux/preempt.h>
 #include <linux/string.h>
+#include <linux/timekeeping.h>
 
 /**
  * struct cpu_events - the events that are on this CPU
@@ -42,7 +43,7 @@
  * @is_pmi_noted: a PMI came at an unsuitable moment
  * @pmis_seen: since the host last reported
  * @is_late_pmi_expected: the host may have sent a PMI for what it has reported
- * @periods_renewed_at: jiffies when a PMI last had the periods renewed
+ * @periods_renewed_at: ktime_get_mono_fast_ns() when a PMI last had the periods renewed
  *
  * Used by its own CPU, with interrupts off.
  */
@@ -63,7 +64,7 @@ struct cpu_events {
 	bool is_pmi_noted;
 	unsigned int pmis_seen;
 	bool is_late_pmi_expected;
-	unsigned long periods_renewed_at;
+	u64 periods_renewed_at;
 };
 
 static DEFINE_PER_CPU(struct cpu_events, cpu_events);
@@ -298,10 +299,10 @@ static void deliver_due(struct cpu_events *this, struct pt_regs *regs)
 static bool must_renew_periods(struct cpu_events *this)
 {
 	unsigned long set = this->started & this->sampling;
-	unsigned long age = jiffies - this->periods_renewed_at;
 	unsigned int id;
 
-	if (!age)
+	/* Other clocks may stand still while nothing but PMIs comes through. */
+	if (ktime_get_mono_fast_ns() - this->periods_renewed_at < TICK_NSEC)
 		return false;
 
 	for_each_set_bit(id, &set, KVM_PVPERF_SLOTS)
@@ -325,7 +326,7 @@ static bool handle_pmi(struct cpu_events *this, struct pt_regs *regs)
 		return false;
 
 	if (must_renew_periods(this)) {
-		this->periods_renewed_at = jiffies;
+		this->periods_renewed_at = ktime_get_mono_fast_ns();
 		has_overflowed = stop_set(this, set);
 		this->pending |= set & ~this->started;
 	} else {

@@ -10,9 +10,9 @@
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
 #include <linux/sched.h>
-#include <linux/sched/clock.h>
 #include <linux/sched/task_stack.h>
 #include <linux/static_call.h>
+#include <linux/timekeeping.h>
 
 /*
  * The perf core does not export it, and a handler that is called without it
@@ -140,16 +140,37 @@ static struct pt_regs *regs_of_sample(const struct perf_event *event,
  */
 #define STARVATION_NS	(4ULL * TICK_NSEC)
 
-static void end_starvation(struct sampled_run *run, struct perf_event *event)
+static void end_starvation(struct sampled_run *run, struct perf_event *event,
+			   u64 now)
 {
-	u64 now = local_clock();
-
 	if (!run->tick_began || run->tick != event->hw.interrupts_seq) {
 		run->tick = event->hw.interrupts_seq;
 		run->tick_began = now;
 	} else if (now - run->tick_began > STARVATION_NS) {
 		event->hw.interrupts = S32_MAX;
 	}
+}
+
+/*
+ * The perf core begins with a period of 1 and approaches the right one by an eighth
+ * of the difference at each sample, by a clock that may stand still in NMI context.
+ * From far away it is reached in one step.
+ */
+#define PERIOD_FAR_OFF	8
+
+static void approach_frequency(struct sampled_run *run,
+			       struct perf_event *event, u64 period, u64 now)
+{
+	u64 interval = now - run->sampled_at;
+	u64 wanted;
+
+	if (!event->attr.freq || !run->sampled_at || !interval)
+		return;
+
+	wanted = mul_u64_u64_div_u64(period, NSEC_PER_SEC,
+				     interval * event->attr.sample_freq);
+	if (wanted / PERIOD_FAR_OFF >= event->hw.sample_period)
+		event->hw.sample_period = wanted;
 }
 
 /**
@@ -167,9 +188,12 @@ static void end_starvation(struct sampled_run *run, struct perf_event *event)
 bool sampling_deliver(struct sampled_run *run, struct perf_event *event,
 		      u64 period, struct pt_regs *regs)
 {
+	u64 now = ktime_get_mono_fast_ns();
 	struct perf_sample_data data;
 
-	end_starvation(run, event);
+	end_starvation(run, event, now);
+	approach_frequency(run, event, period, now);
+	run->sampled_at = now;
 	event->hw.last_period = period;
 	perf_sample_data_init(&data, 0, period);
 	return static_call(call_perf_event_overflow)(event, &data,

@@ -16,7 +16,8 @@ struct pt_regs;
  * @carried: events since the last overflow before the run
  * @overflows: as reported
  * @tick: hw.interrupts_seq of the event, when last looked at
- * @tick_began: local_clock() when @tick was first seen
+ * @tick_began: ktime_get_mono_fast_ns() when @tick was first seen
+ * @sampled_at: ktime_get_mono_fast_ns() at the last sample; 0 before the first
  *
  * hw.period_left of the event is kept as the perf core wants it: the events to
  * the next overflow, or 0 or less for a whole period.  hw.prev_count, which this
@@ -29,6 +30,7 @@ struct sampled_run {
 	u64 overflows;
 	u64 tick;
 	u64 tick_began;
+	u64 sampled_at;
 };
 
 int sampling_init(void);
