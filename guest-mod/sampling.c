@@ -65,6 +65,7 @@ void sampling_plan_run(struct sampled_run *run,
 	run->left = clamp_t(s64, left, 1, period);
 	run->carried = local64_read(&event->hw.prev_count);
 	run->overflows = 0;
+	run->missed = 0;
 }
 
 /**
@@ -79,8 +80,13 @@ u64 sampling_report(struct sampled_run *run, struct perf_event *event,
 		    const struct kvm_pvperf_report *report)
 {
 	u32 new_overflows = report->overflows - (u32)run->overflows;
+	u64 missed = report->time_enabled - report->time_running;
 	bool is_first = !run->overflows;
 	u64 left;
+
+	if (report->state == KVM_PVPERF_STATE_THROTTLED && missed > run->missed)
+		run->is_throttled = true;
+	run->missed = missed;
 
 	run->overflows += new_overflows;
 	left = run->left + run->overflows * run->period - report->count;
@@ -134,21 +140,37 @@ static struct pt_regs *regs_of_sample(const struct perf_event *event,
 /*
  * An event that overflows faster than it can be handled lets nothing through but
  * NMIs.  The perf core throttles by the number of samples in a tick, which may never
- * be reached where each costs several VM exits.  So make it do that when no tick
- * has come through for longer than that takes; it has the last word, for it
- * knows of a tick since.
+ * be reached where each costs several VM exits.  Time alone does not tell: the host
+ * may not have run the vCPU.
  */
-#define STARVATION_NS	(4ULL * TICK_NSEC)
+#define STARVATION_NS		(100 * NSEC_PER_MSEC)
+#define STARVATION_SAMPLES	100
 
-static void end_starvation(struct sampled_run *run, struct perf_event *event,
-			   u64 now)
+static bool is_starving_others(struct sampled_run *run,
+			       const struct perf_event *event, u64 now)
 {
 	if (!run->tick_began || run->tick != event->hw.interrupts_seq) {
 		run->tick = event->hw.interrupts_seq;
 		run->tick_began = now;
-	} else if (now - run->tick_began > STARVATION_NS) {
-		event->hw.interrupts = S32_MAX;
+		run->samples_of_tick = 0;
 	}
+	run->samples_of_tick++;
+	return run->samples_of_tick > STARVATION_SAMPLES &&
+	       now - run->tick_began > STARVATION_NS;
+}
+
+/* The perf core throttles from so many samples in a tick on. */
+#define MORE_THAN_ANY_LIMIT	S32_MAX
+
+/* It has the last word: if there was a tick since the last sample, it counts anew. */
+static void suggest_throttling(struct perf_event *event)
+{
+	event->hw.interrupts = MORE_THAN_ANY_LIMIT;
+}
+
+static bool has_throttled(const struct perf_event *event)
+{
+	return event->hw.interrupts > MORE_THAN_ANY_LIMIT;
 }
 
 /*
@@ -190,13 +212,20 @@ bool sampling_deliver(struct sampled_run *run, struct perf_event *event,
 {
 	u64 now = ktime_get_mono_fast_ns();
 	struct perf_sample_data data;
+	bool must_stop;
 
-	end_starvation(run, event, now);
+	/* So that a record tells of it, as of the perf core's own throttling. */
+	if (is_starving_others(run, event, now) || run->is_throttled)
+		suggest_throttling(event);
 	approach_frequency(run, event, period, now);
 	run->sampled_at = now;
+
 	event->hw.last_period = period;
 	perf_sample_data_init(&data, 0, period);
-	return static_call(call_perf_event_overflow)(event, &data,
-						     regs_of_sample(event,
-								    regs));
+	must_stop = static_call(call_perf_event_overflow)(event, &data,
+							  regs_of_sample(event,
+									 regs));
+	if (has_throttled(event))
+		run->is_throttled = false;
+	return must_stop;
 }

@@ -15,8 +15,11 @@ struct pt_regs;
  * @left: events to the first overflow
  * @carried: events since the last overflow before the run
  * @overflows: as reported
+ * @missed: host's nanoseconds in which it did not count, as reported
+ * @is_throttled: the host has throttled it, and perf was not told yet
  * @tick: hw.interrupts_seq of the event, when last looked at
  * @tick_began: ktime_get_mono_fast_ns() when @tick was first seen
+ * @samples_of_tick: since then
  * @sampled_at: ktime_get_mono_fast_ns() at the last sample; 0 before the first
  *
  * hw.period_left of the event is kept as the perf core wants it: the events to
@@ -28,8 +31,11 @@ struct sampled_run {
 	u64 left;
 	u64 carried;
 	u64 overflows;
+	u64 missed;
+	bool is_throttled;
 	u64 tick;
 	u64 tick_began;
+	u32 samples_of_tick;
 	u64 sampled_at;
 };
 
