@@ -134,10 +134,13 @@ static void lose_set(struct cpu_events *this, unsigned long set)
 /*
  * The host has forgotten us, or does not answer.  That concerns the events of
  * all contexts on this CPU, also those that the perf core does not work on now.
+ * It may have sent a PMI before.
  */
 static void lose_started(struct cpu_events *this)
 {
 	lose_set(this, this->started);
+	this->is_late_pmi_expected |= this->started & this->sampling;
+	this->pmis_seen = 0;
 	this->pending |= this->started;
 	this->started = 0;
 }
@@ -196,13 +199,14 @@ static void start_pending(struct cpu_events *this)
 	host_check_start();
 }
 
+/* Of what is lost, anything may have overflowed. */
 static bool stop_set(struct cpu_events *this, u32 set)
 {
 	bool has_overflowed;
 
 	if (slots_operate(KVM_PVPERF_OP_STOP, set)) {
 		lose_started(this);
-		return false;
+		return true;
 	}
 	has_overflowed = take_reports(this, set);
 	this->started &= ~set;
@@ -213,7 +217,7 @@ static bool read_set(struct cpu_events *this, u32 set)
 {
 	if (slots_operate(KVM_PVPERF_OP_READ, set)) {
 		lose_started(this);
-		return false;
+		return true;
 	}
 	return take_reports(this, set);
 }

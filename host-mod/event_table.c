@@ -44,13 +44,15 @@ static void event_overflowed(struct perf_event *event,
 	struct event_slot *slot = event->overflow_handler_context;
 	struct event_table *table = slot->table;
 	u64 count = local64_read(&event->count) - READ_ONCE(slot->run_start.count);
+	u64 overflows = overflows_of(slot, count);
 
 	throttling_overflow(&slot->throttling, event);
 
 	/* A report was faster than the interrupt. */
-	if (overflows_of(slot, count) <= READ_ONCE(slot->overflows))
+	if (overflows <= READ_ONCE(slot->overflows))
 		return;
 
+	WRITE_ONCE(slot->overflows, overflows);
 	set_bit(slot - table->slots, &table->overflowed);
 	pmi_raise(table->pmi);
 }
@@ -356,9 +358,10 @@ static void report_overflows(struct event_table *table, unsigned int id,
 	struct event_slot *slot = slot_of(table, id);
 	u64 overflows = overflows_of(slot, report->count);
 
-	if (overflows > slot->overflows)
+	if (overflows > slot->overflows) {
 		set_bit(id, &table->overflowed);
-	WRITE_ONCE(slot->overflows, overflows);
+		WRITE_ONCE(slot->overflows, overflows);
+	}
 	report->overflows = overflows;
 }
 

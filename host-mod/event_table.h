@@ -36,12 +36,12 @@ struct event_totals {
  * @run_start: of @event, when the current run began
  * @period: of the current run; 0 for an event that does not sample
  * @left: events to the first overflow of the current run
- * @overflows: of the current run, as last reported
+ * @overflows: of the current run, that the set of the table has had its bit for
  * @running: of the current run, as last reported
  * @throttling: of the current run
  *
  * The overflow handler of @event, which is called in NMI context, reads it,
- * writes @throttling, and marks its slot in @table.
+ * writes @throttling and @overflows, and marks its slot in @table.
  */
 struct event_slot {
 	struct event_table *table;

@@ -14,6 +14,7 @@
 #include <linux/bitops.h>
 #include <linux/kernel.h>
 #include <linux/kvm_host.h>
+#include <linux/module.h>
 
 /* Bit of struct pmi's flags: the request could not be made in NMI context. */
 #define PMI_IS_OWED	0
@@ -21,6 +22,15 @@
 bool pmi_is_possible(struct kvm_vcpu *vcpu)
 {
 	return vcpu->arch.apic && kvm_symbols_can_deliver_pmi();
+}
+
+/*
+ * Once this module begins to go, guests are told that nobody serves them, and
+ * regard no NMI as a PMI any more; but the events are there until they are freed.
+ */
+static bool is_wanted(void)
+{
+	return module_is_live(THIS_MODULE);
 }
 
 static bool take_request(struct pmi *pmi, struct kvm_vcpu *vcpu)
@@ -43,7 +53,7 @@ static void deliver(struct irq_work *work)
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&pmi->lock, flags);
-	if (pmi->vcpu && take_request(pmi, pmi->vcpu))
+	if (pmi->vcpu && is_wanted() && take_request(pmi, pmi->vcpu))
 		static_call(call_kvm_pmu_deliver_pmi)(pmi->vcpu);
 	raw_spin_unlock_irqrestore(&pmi->lock, flags);
 }
@@ -61,8 +71,12 @@ void pmi_init(struct pmi *pmi, struct kvm_vcpu *vcpu)
  */
 void pmi_raise(struct pmi *pmi)
 {
-	struct kvm_vcpu *running = static_call(call_kvm_get_running_vcpu)();
+	struct kvm_vcpu *running;
 
+	if (!is_wanted())
+		return;
+
+	running = static_call(call_kvm_get_running_vcpu)();
 	if (running && running == READ_ONCE(pmi->vcpu))
 		kvm_make_request(KVM_REQ_PMI, running);
 	else

@@ -19,24 +19,18 @@
 #include <unistd.h>
 
 #include "common.h"
+#include "host-kernel.h"
 #include "kvm-guest.h"
 #include "perf.h"
 #include "sampler.h"
 #include "tap.h"
 #include "test-pmu-parameter.h"
 
-#define SAMPLE_RATE	"/proc/sys/kernel/perf_event_max_sample_rate"
 /* More than any machine of ours takes. */
 #define NO_LIMIT	100000000
 
 #define EXACT		PERF_COUNT_HW_BUS_CYCLES
 #define CYCLES		PERF_COUNT_HW_CPU_CYCLES
-
-#define NSEC_PER_MSEC	1000000ULL
-#define NSEC_PER_SEC	1000000000ULL
-
-/* Values of the test PMU's parameter "late". */
-enum way { AT_ONCE, BY_NMI, BY_TIMER, ANY_WAY, WAYS };
 
 static const char *const way_names[WAYS] = {
 	[AT_ONCE]	= "at once",
@@ -44,42 +38,6 @@ static const char *const way_names[WAYS] = {
 	[BY_TIMER]	= "by timer",
 	[ANY_WAY]	= "any way",
 };
-
-static uint64_t sample_rate(void)
-{
-	FILE *file = fopen(SAMPLE_RATE, "re");
-	unsigned int rate;
-
-	if (!file || fscanf(file, "%u", &rate) != 1)
-		err(EXIT_FAILURE, SAMPLE_RATE);
-	fclose(file);
-	return rate;
-}
-
-static void set_sample_rate(uint64_t rate)
-{
-	FILE *file = fopen(SAMPLE_RATE, "we");
-
-	if (!file || fprintf(file, "%llu\n", (unsigned long long)rate) < 0 ||
-	    fclose(file))
-		err(EXIT_FAILURE, SAMPLE_RATE);
-}
-
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec * NSEC_PER_SEC + time.tv_nsec;
-}
-
-static void spin(uint64_t nsec)
-{
-	uint64_t end = now() + nsec;
-
-	while (now() < end)
-		;
-}
 
 /* What the test PMU says of its overflows. */
 struct figures {

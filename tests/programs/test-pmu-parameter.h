@@ -7,6 +7,9 @@
 
 #include <stdint.h>
 
+/* Values of the test PMU's parameter "late". */
+enum way { AT_ONCE, BY_NMI, BY_TIMER, ANY_WAY, WAYS };
+
 /* A module parameter by name; ends the program if there is none. */
 uint64_t test_pmu_parameter(const char *name);
 
