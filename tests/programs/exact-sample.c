@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common.h"
@@ -22,7 +25,8 @@
 static const char usage[] =
 "usage: exact-sample [-u WRITES] [-k WRITES] [-p PERIOD[,PERIOD]... | -F HZ]\n"
 "                    [-e EVENTS] [-m MEMBERS] [-c | -a] [-x user|kernel] [-r]\n"
-"                    [-s EVERY] [-M EVERY] [-l SAMPLES | -t] [-g]\n"
+"                    [-s EVERY] [-M EVERY] [-i EVERY] [-l SAMPLES | -t]\n"
+"                    [-f | -g]\n"
 "  -u WRITES    make WRITES port writes in user mode\n"
 "  -k WRITES    after that, make WRITES port writes in kernel mode\n"
 "  -p PERIOD    take a sample every PERIOD writes (default 1); where there are\n"
@@ -37,8 +41,10 @@ static const char usage[] =
 "  -r           name the event by its raw number\n"
 "  -s EVERY     be scheduled out every EVERY writes\n"
 "  -M EVERY     migrate between CPU 0 and 1 every EVERY writes\n"
+"  -i EVERY     sleep for 20 ms every EVERY writes\n"
 "  -l SAMPLES   so many samples may be late (default 0)\n"
 "  -t           there will be throttling: count less, but say so\n"
+"  -f           have a child make the writes, and exit at once after the last\n"
 "  -g           before each phase (work, end) print \"ready PHASE\" and wait for a\n"
 "               line on standard input; run with real-time priority\n"
 "Prints one line of NAME=NUMBER with the findings of all events together, and\n"
@@ -46,7 +52,8 @@ static const char usage[] =
 "exactly, and with each PERIOD have floor(count / PERIOD) periods in its\n"
 "samples, each in its mode at the instruction behind the write, of this task and\n"
 "on the event's CPU, with the right count of each event of the group.  A sample\n"
-"that holds several periods, is elsewhere or has other counts is late.\n";
+"that holds several periods, is elsewhere or has other counts is late; with -a\n"
+"it may be of another task then.\n";
 
 struct options {
 	uint64_t user;
@@ -63,8 +70,10 @@ struct options {
 	bool is_raw;
 	uint64_t switch_every;
 	uint64_t migrate_every;
+	uint64_t idle_every;
 	uint64_t late_allowed;
 	bool is_throttled;
+	bool has_child;
 	bool has_gates;
 };
 
@@ -109,7 +118,7 @@ static void parse_options(int argc, char **argv)
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "u:k:p:F:e:m:cax:rs:M:l:tg")) != -1) {
+	while ((option = getopt(argc, argv, "u:k:p:F:e:m:cax:rs:M:i:l:tfg")) != -1) {
 		switch (option) {
 		case 'u':
 			options.user = parse_number(optarg, 0, MAX_NUMBER, "-u");
@@ -154,12 +163,19 @@ static void parse_options(int argc, char **argv)
 			options.migrate_every = parse_number(optarg, 1,
 							     MAX_NUMBER, "-M");
 			break;
+		case 'i':
+			options.idle_every = parse_number(optarg, 1,
+							  MAX_NUMBER, "-i");
+			break;
 		case 'l':
 			options.late_allowed = parse_number(optarg, 0,
 							    MAX_NUMBER, "-l");
 			break;
 		case 't':
 			options.is_throttled = true;
+			break;
+		case 'f':
+			options.has_child = true;
 			break;
 		case 'g':
 			options.has_gates = true;
@@ -168,7 +184,8 @@ static void parse_options(int argc, char **argv)
 			fail_usage();
 		}
 	}
-	if (optind != argc || !(options.user + options.kernel))
+	if (optind != argc || !(options.user + options.kernel) ||
+	    (options.has_child && options.has_gates))
 		fail_usage();
 }
 
@@ -179,7 +196,8 @@ static uint64_t writes_to_count(void)
 	       (options.excludes_kernel ? 0 : options.kernel);
 }
 
-static void open_samplers(void)
+/* Of the task @pid; 0 is this one. */
+static void open_samplers(pid_t pid)
 {
 	struct sampler_request request = {
 		.frequency = options.frequency,
@@ -202,7 +220,7 @@ static void open_samplers(void)
 				options.periods[i % options.period_count];
 		request.samples = writes_to_count() /
 				  (request.period ? request.period : 1);
-		request.pid = options.is_of_all_tasks ? -1 : 0;
+		request.pid = options.is_of_all_tasks ? -1 : pid;
 		if (!options.is_per_cpu) {
 			request.cpu = -1;
 			samplers[sampler_count++] =
@@ -236,6 +254,14 @@ static uint64_t distance(uint64_t done, uint64_t every, uint64_t limit)
 	return left < limit ? left : limit;
 }
 
+static void sleep_for_a_moment(void)
+{
+	const struct timespec moment = { .tv_nsec = 20 * 1000 * 1000 };
+
+	if (nanosleep(&moment, NULL))
+		err(EXIT_FAILURE, "nanosleep");
+}
+
 static void make_writes(struct work *work, uint64_t count, bool in_kernel)
 {
 	uint64_t part;
@@ -243,6 +269,7 @@ static void make_writes(struct work *work, uint64_t count, bool in_kernel)
 	for (; count; count -= part) {
 		part = distance(work->done, options.switch_every, count);
 		part = distance(work->done, options.migrate_every, part);
+		part = distance(work->done, options.idle_every, part);
 		if (in_kernel)
 			write_exact_port_in_kernel(work->device, part);
 		else
@@ -255,30 +282,51 @@ static void make_writes(struct work *work, uint64_t count, bool in_kernel)
 		if (options.switch_every &&
 		    work->done % options.switch_every == 0)
 			be_scheduled_out(&work->partner);
+		if (options.idle_every &&
+		    work->done % options.idle_every == 0)
+			sleep_for_a_moment();
 	}
+}
+
+static void enable_samplers(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < sampler_count; i++)
+		perf_enable(samplers[i].fd, true);
+}
+
+static void prepare_work(struct work *work)
+{
+	if (options.kernel)
+		work->device = open_guest_device();
+	if (options.switch_every)
+		work->partner = start_partner();
+}
+
+static void do_work(struct work *work)
+{
+	uint64_t switches = switches_so_far();
+
+	make_writes(work, options.user, false);
+	make_writes(work, options.kernel, true);
+	work->switches = switches_so_far() - switches;
 }
 
 static struct work work_while_sampled(void)
 {
 	struct work work = { .device = -1 };
-	uint64_t switches;
 	unsigned int i;
 
-	if (options.kernel)
-		work.device = open_guest_device();
-	if (options.switch_every)
-		work.partner = start_partner();
+	open_samplers(0);
+	prepare_work(&work);
 	if (options.has_gates)
 		use_fifo_scheduling();
 
-	for (i = 0; i < sampler_count; i++)
-		perf_enable(samplers[i].fd, true);
+	enable_samplers();
 	if (options.has_gates)
 		gate("work");
-	switches = switches_so_far();
-	make_writes(&work, options.user, false);
-	make_writes(&work, options.kernel, true);
-	work.switches = switches_so_far() - switches;
+	do_work(&work);
 	if (options.has_gates)
 		gate("end");
 	for (i = 0; i < sampler_count; i++)
@@ -287,6 +335,46 @@ static struct work work_while_sampled(void)
 	if (options.switch_every)
 		end_partner(&work.partner);
 	return work;
+}
+
+/* The partner ends with the child. */
+static void be_child(struct work *work, int go_fd)
+{
+	char byte;
+
+	prepare_work(work);
+	if (read(go_fd, &byte, 1) != 1)
+		err(EXIT_FAILURE, "read from a pipe");
+	do_work(work);
+	_exit(EXIT_SUCCESS);
+}
+
+static struct work let_child_work(void)
+{
+	struct work *work, result;
+	int go[2], status;
+	pid_t child;
+
+	work = mmap(NULL, sizeof(*work), PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (work == MAP_FAILED || pipe(go))
+		err(EXIT_FAILURE, "nothing to talk to a child by");
+	child = fork();
+	if (child < 0)
+		err(EXIT_FAILURE, "fork");
+	if (!child)
+		be_child(work, go[0]);
+
+	open_samplers(child);
+	enable_samplers();
+	if (write(go[1], "", 1) != 1)
+		err(EXIT_FAILURE, "write to a pipe");
+	if (waitpid(child, &status, 0) != child || status)
+		errx(EXIT_FAILURE, "the child has failed");
+
+	result = *work;
+	munmap(work, sizeof(*work));
+	return result;
 }
 
 static void expect(bool condition, const char *problem)
@@ -311,7 +399,11 @@ static void check_sampler(const struct guest_sampler *sampler)
 	       "events of a group count differently");
 	expect(!findings->lost, "the buffer had no room for all samples");
 	expect(!findings->wrong_period, "periods are no multiple of what was asked");
-	expect(!findings->wrong_task, "samples are of another task");
+	if (options.has_child)
+		expect(findings->wrong_task == findings->samples,
+		       "samples are of this task");
+	else if (!options.is_of_all_tasks || !options.late_allowed)
+		expect(!findings->wrong_task, "samples are of another task");
 	expect(!findings->wrong_cpu, "samples are of another CPU");
 	if (options.is_throttled)
 		return;
@@ -402,8 +494,7 @@ int main(int argc, char **argv)
 
 	parse_options(argc, argv);
 	allow_exact_port();
-	open_samplers();
-	work = work_while_sampled();
+	work = options.has_child ? let_child_work() : work_while_sampled();
 
 	for (i = 0; i < sampler_count; i++) {
 		take_samples(&samplers[i]);
