@@ -29,13 +29,13 @@ poll_while_halted() {
 		echo 1 >/sys/module/kvm/parameters/halt_poll_ns_shrink
 }
 
-# move_threads: moves all threads of the guest's qemu from one CPU to the other, time
-# and again, until the guest has ended
+# move_threads: moves all threads of the guest's qemu from one of the two CPUs that
+# run VMs to the other, time and again, until the guest has ended
 move_threads() {
 	while [ -d "/proc/$(guest_pid)/task" ]; do
 		for thread in "/proc/$(guest_pid)/task"/*; do
 			moves=$((moves + 1))
-			taskset -p $((1 + moves % 2)) "${thread##*/}" || break
+			taskset -cp $((1 + moves % 2)) "${thread##*/}" || break
 		done
 		moves=$((moves + 1))
 		echo "$moves" >/run/moves

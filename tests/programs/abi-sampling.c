@@ -767,7 +767,7 @@ int main(int argc, char **argv)
 	}
 
 	/* What the thread is scheduled out for drops what was to come late. */
-	pin_to_cpu(0);
+	pin_to_cpu(usable_cpu(0));
 	use_fifo_scheduling();
 	if (min_period)
 		test_min_period(min_period);

@@ -79,6 +79,19 @@ void spin_in_kernel(int fd, uint64_t units)
 		command_guest_device(fd, "spin ", units);
 }
 
+int usable_cpu(int n)
+{
+	cpu_set_t set;
+	int cpu;
+
+	if (sched_getaffinity(0, sizeof(set), &set))
+		err(EXIT_FAILURE, "cannot find out which CPUs are usable");
+	for (cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &set) && n-- == 0)
+			return cpu;
+	errx(EXIT_FAILURE, "too few usable CPUs");
+}
+
 void pin_to_cpu(int cpu)
 {
 	cpu_set_t set;

@@ -48,6 +48,9 @@ void write_exact_port_in_kernel(int device, uint64_t count);
 /* Has it execute its planted function @units times. */
 void spin_in_kernel(int device, uint64_t units);
 
+/* The @n-th, from 0, of the CPUs that the calling thread may run on. */
+int usable_cpu(int n);
+
 /* Makes the calling thread run on @cpu only. */
 void pin_to_cpu(int cpu);
 

@@ -376,6 +376,7 @@ static void test_late_timer(struct kvm_guest_vcpu *vcpu)
 {
 	struct perf_event_attr attr = sampling_attr(EXACT, 1);
 	uint64_t default_delay = test_pmu_parameter("late_ns");
+	int first_cpu = usable_cpu(0), second_cpu = usable_cpu(1);
 	struct sampler sampler;
 
 	set_test_pmu_parameter("late", BY_TIMER);
@@ -385,9 +386,9 @@ static void test_late_timer(struct kvm_guest_vcpu *vcpu)
 	check_late_sample(vcpu, &sampler, -1, "after the guest");
 	close_sampler(&sampler);
 
-	pin_to_cpu(0);
-	sampler = open_sampler(&attr, -1, 0);
-	check_late_sample(vcpu, &sampler, 1, "after the thread has moved");
+	pin_to_cpu(first_cpu);
+	sampler = open_sampler(&attr, -1, first_cpu);
+	check_late_sample(vcpu, &sampler, second_cpu, "after the thread has moved");
 	close_sampler(&sampler);
 
 	set_test_pmu_parameter("late_ns", default_delay);
