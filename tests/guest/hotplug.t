@@ -7,26 +7,6 @@ export HOST_CPUS=2 PMU_COUNTERS=40 TIME_LIMIT=600
 
 CYCLES=500
 
-limit_rate() {
-	echo 25 >/proc/sys/kernel/perf_cpu_time_max_percent &&
-		echo 1000000000 >/proc/sys/kernel/perf_event_max_sample_rate &&
-		echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent
-}
-
-# run DESCRIPTION COMMAND...: succeeds; shows what it prints
-run() {
-	run_description=$1
-	shift
-	output=$("$@" 2>&1)
-	tap_is "$run_description" $? 0
-	tap_comment "$output"
-}
-
-# value NAME: as the last program has found it
-value() {
-	printf '%s\n' "$output" | sed -n "s/.*\<$1=\([0-9]*\).*/\1/p"
-}
-
 host() {
 	tap_plan 14
 	load_host_modules
@@ -60,7 +40,7 @@ guest() {
 	until pidof cat >/dev/null; do
 		sleep 0.1
 	done
-	run "CPU 1 goes and comes $CYCLES times, and each time is sampled exactly" \
+	succeeds "CPU 1 goes and comes $CYCLES times, and each time is sampled exactly" \
 		hotplug-sample $CYCLES
 	tap_is "with $CYCLES cycles" "$(value cycles)" $CYCLES
 	tap_is "no sample was late" "$(value late)" 0
@@ -72,9 +52,9 @@ guest() {
 		"$(perf script -i /tmp/all -F period -G 2>&1 | grep -c .)" 3 10000
 	tap_is "CPU 1 is back" "$(cat /sys/devices/system/cpu/online)" 0-1
 
-	run "an event of each CPU is exact again" \
-		exact-sample -a -p 7 -M 10 -u 1000 -k 1000
-	run "and of a task" exact-sample -p 7 -M 10 -s 5 -u 1000 -k 1000
+	exact "an event of each CPU is exact again" \
+		-a -p 7 -M 10 -u 1000 -k 1000
+	exact "and of a task" -p 7 -M 10 -s 5 -u 1000 -k 1000
 	tap_ok "the guest's module unloads" unload_module kvm_pvperf_guest
 }
 

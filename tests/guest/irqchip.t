@@ -8,23 +8,6 @@ export HOST_CPUS=2
 
 NO_SAMPLING='kvm_pvperf_guest: .*allows no sampling'
 
-limit_rate() {
-	# The kernel would lower it by itself on a slow machine, and takes none
-	# while it is told not to.
-	echo 25 >/proc/sys/kernel/perf_cpu_time_max_percent &&
-		echo 1000000000 >/proc/sys/kernel/perf_event_max_sample_rate &&
-		echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent
-}
-
-# exact DESCRIPTION OPTION...: exact-sample finds nothing wrong
-exact() {
-	exact_description=$1
-	shift
-	findings=$(exact-sample "$@" 2>&1)
-	tap_is "$exact_description" $? 0
-	tap_comment "$findings"
-}
-
 # counts COMMAND...: what perf stat gives for bus-cycles
 counts() {
 	perf_count "$(perf stat -x, -e bus-cycles "$@" 2>&1 >/dev/null)" bus-cycles

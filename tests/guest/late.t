@@ -13,14 +13,6 @@ OVERFLOWS=100000
 ANY_NUMBER=100000000
 PMU=/sys/module/kvm_pvperf_test_pmu/parameters
 
-limit_rate() {
-	# The kernel would lower it by itself on a slow machine, and takes none
-	# while it is told not to.
-	echo 25 >/proc/sys/kernel/perf_cpu_time_max_percent &&
-		echo 1000000000 >/proc/sys/kernel/perf_event_max_sample_rate &&
-		echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent
-}
-
 # So a halted vCPU's events go on, until what is late comes, but not for as long as
 # exact-sample sleeps.
 poll_while_halted() {
@@ -142,16 +134,13 @@ exiting() {
 # has nothing to do
 of_halted() {
 	polls=$(host_request kvm_statistic halt_successful_poll)
-	findings=$(exact-sample -l $ANY_NUMBER -a -i 1 -M 50 -u "$1" 2>&1)
-	tap_is "by timer, while the vCPU is halted" $? 0
+	exact "by timer, while the vCPU is halted" \
+		-l $ANY_NUMBER -a -i 1 -M 50 -u "$1"
 	polls=$(($(host_request kvm_statistic halt_successful_poll) - polls))
-	tap_comment "$findings"
 	tap_comment "ends of halts that the host did not sleep through: $polls"
 	tap_between "most have ended the halt" $polls \
 		$(($1 * 6 / 10)) $ANY_NUMBER
-	tap_between "and found no task running" \
-		"$(printf '%s\n' "$findings" |
-			sed -n 's/.*wrong_task=\([0-9]*\).*/\1/p')" \
+	tap_between "and found no task running" "$(value wrong_task)" \
 		$(($1 * 6 / 10)) $ANY_NUMBER
 }
 

@@ -6,18 +6,9 @@
 
 export HOST_CPUS=2 PMU_COUNTERS=40
 
-# The program prints TAP of its own; what it says beside successes is shown if
-# it fails.
-succeeds() {
-	succeeds_output=$("$@")
-	succeeds_status=$?
-	printf '%s\n' "$succeeds_output" | grep -v '^ok '
-	return "$succeeds_status"
-}
-
 with_other_limits() {
 	load_module kvm_pvperf_host allow_raw=1 max_events=16 &&
-		succeeds abi-counting -r
+		tap_passes abi-counting -r
 }
 
 host() {
@@ -25,12 +16,12 @@ host() {
 	tap_ok "KVM loads" load_kvm
 	tap_ok "the test PMU loads" \
 		load_module kvm_pvperf_test_pmu "counters=$PMU_COUNTERS"
-	tap_ok "the test PMU counts exactly" succeeds kvm-exact 5000
-	tap_ok "without the host module nothing is there" succeeds abi-counting -a
+	tap_ok "the test PMU counts exactly" tap_passes kvm-exact 5000
+	tap_ok "without the host module nothing is there" tap_passes abi-counting -a
 	tap_ok "the host module loads" load_module kvm_pvperf_host
-	tap_ok "the interface is as documented" succeeds abi-counting
+	tap_ok "the interface is as documented" tap_passes abi-counting
 	tap_ok "the host module unloads" unload_module kvm_pvperf_host
-	tap_ok "then nothing is there" succeeds abi-counting -a
+	tap_ok "then nothing is there" tap_passes abi-counting -a
 	tap_ok "raw events and fewer slots, where the administrator says so" \
 		with_other_limits
 }

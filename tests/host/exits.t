@@ -16,31 +16,8 @@ host() {
 	run_guest 1 guest
 }
 
-hypercalls() {
+at_gate() {
 	host_request kvm_statistic hypercalls
-}
-
-# open_gates COMMAND...: runs COMMAND, which waits before each of its phases,
-# and writes the number of hypercalls up to each of these moments, in which it
-# is off the CPU, to /tmp/gate.PHASE.
-open_gates() {
-	rm -f /tmp/gate
-	mkfifo /tmp/gate
-	"$@" </tmp/gate >/tmp/output &
-	exec 4>/tmp/gate
-	seen=0
-	while kill -0 $! 2>/dev/null; do
-		phase=$(sed -n "s/^ready //p" /tmp/output | sed -n "$((seen + 1))p")
-		if [ -z "$phase" ]; then
-			sleep 0.1
-			continue
-		fi
-		seen=$((seen + 1))
-		hypercalls >"/tmp/gate.$phase"
-		echo >&4
-	done
-	exec 4>&-
-	wait $!
 }
 
 # hypercalls_between PHASE PHASE
@@ -57,9 +34,9 @@ guest() {
 	tap_ok "the guest's modules load" eval \
 		"load_module kvm_pvperf_guest && load_module kvm_pvperf_test_guest"
 
-	start=$(hypercalls)
+	start=$(at_gate)
 	sleep 3
-	tap_is "none while no event is open" $(($(hypercalls) - start)) 0
+	tap_is "none while no event is open" $(($(at_gate) - start)) 0
 
 	for events in 1 4 32; do
 		open_gates switch-task -g -k $events $TRIPS
@@ -76,9 +53,9 @@ guest() {
 			$(($(hypercalls_of_switches) + READS))
 	done
 
-	start=$(hypercalls)
+	start=$(at_gate)
 	sleep 3
-	tap_is "none once all events are closed" $(($(hypercalls) - start)) 0
+	tap_is "none once all events are closed" $(($(at_gate) - start)) 0
 }
 
 run_test "$@"

@@ -7,15 +7,6 @@
 
 export HOST_CPUS=2 PMU_COUNTERS=40
 
-# The program prints TAP of its own; what it says beside successes is shown if
-# it fails.
-succeeds() {
-	succeeds_output=$("$@")
-	succeeds_status=$?
-	printf '%s\n' "$succeeds_output" | grep -v '^ok '
-	return "$succeeds_status"
-}
-
 parameter_of() {
 	cat "/sys/module/$1/parameters/$2"
 }
@@ -32,16 +23,6 @@ wait_for_overflows() {
 	[ $tries -gt 0 ]
 }
 
-# The kernel refuses it while the guest's hypercall is being served.
-unload_from_under_guest() {
-	tries=50
-	until unload_module kvm_pvperf_host; do
-		tries=$((tries - 1))
-		[ $tries -gt 0 ] || return 1
-		sleep 0.1
-	done
-}
-
 host() {
 	tap_plan 10
 	tap_ok "the host's modules load" load_host_modules
@@ -49,20 +30,20 @@ host() {
 	# for the watchdog's, every few seconds.
 	echo -1 >/proc/sys/kernel/sched_rt_runtime_us
 	echo 0 >/proc/sys/kernel/watchdog
-	tap_ok "the interface is as documented" succeeds abi-sampling
+	tap_ok "the interface is as documented" tap_passes abi-sampling
 	tap_ok "the host module unloads" unload_module kvm_pvperf_host
 
 	tap_ok "it loads with a smallest period" \
 		load_module kvm_pvperf_host min_period=100
 	tap_ok "which guests are told of and held to" \
-		succeeds abi-sampling -m 100
+		tap_passes abi-sampling -m 100
 
 	echo 1 >/sys/module/kvm_pvperf_host/parameters/min_period
 	abi-sampling -u >/tmp/output &
 	tap_ok "a guest samples" wait_for_overflows
 	tap_is "by two events of the host's" \
 		"$(parameter_of kvm_pvperf_host events_open)" 2
-	tap_ok "the host module unloads meanwhile" unload_from_under_guest
+	tap_ok "the host module unloads meanwhile" unload_from_under_guest kvm_pvperf_host
 	tap_is "which frees all events" \
 		"$(parameter_of kvm_pvperf_test_pmu events_existing)" 0
 	wait $!

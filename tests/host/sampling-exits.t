@@ -8,12 +8,6 @@ export HOST_CPUS=2 PMU_COUNTERS=40
 
 WRITES=3000
 
-limit_rate() {
-	echo 25 >/proc/sys/kernel/perf_cpu_time_max_percent &&
-		echo 1000000000 >/proc/sys/kernel/perf_event_max_sample_rate &&
-		echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent
-}
-
 # All that KVM says of the guest, one per line, NAME=NUMBER.
 on_statistics() {
 	grep -H '^[0-9]*$' "/sys/kernel/debug/kvm/$(guest_pid)"-*/* 2>/dev/null |
@@ -32,30 +26,9 @@ ticks() {
 	awk '$1 == "LOC:" { print $2 }' /proc/interrupts
 }
 
-# open_gates COMMAND...: runs COMMAND, which waits before each of its phases, and
-# writes KVM's statistics and the number of ticks up to each of these moments, in
-# which it is off the CPU, to /tmp/gate.PHASE.
-open_gates() {
-	rm -f /tmp/gate
-	mkfifo /tmp/gate
-	"$@" </tmp/gate >/tmp/output 2>&1 &
-	exec 4>/tmp/gate
-	seen=0
-	while kill -0 $! 2>/dev/null; do
-		phase=$(sed -n "s/^ready //p" /tmp/output | sed -n "$((seen + 1))p")
-		if [ -z "$phase" ]; then
-			sleep 0.1
-			continue
-		fi
-		seen=$((seen + 1))
-		{
-			host_request statistics
-			echo "ticks=$(ticks)"
-		} >"/tmp/gate.$phase"
-		echo >&4
-	done
-	exec 4>&-
-	wait $!
+at_gate() {
+	host_request statistics
+	echo "ticks=$(ticks)"
 }
 
 # growth: NAME=NUMBER for everything that has grown while the program worked

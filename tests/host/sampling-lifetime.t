@@ -18,20 +18,10 @@ now() {
 	sed 's/\.//; s/ .*//' /proc/uptime
 }
 
-# The kernel refuses it while the guest's hypercall is being served.
-unload_from_under_guest() {
-	tries=50
-	until unload_module kvm_pvperf_host; do
-		tries=$((tries - 1))
-		[ $tries -gt 0 ] || return 1
-		sleep 0.1
-	done
-}
-
 # Prints how long nobody has served the guest, at least and at most.
 on_module_away() {
 	unloading=$(now)
-	unload_from_under_guest 2>/dev/null || return 1
+	unload_from_under_guest kvm_pvperf_host 2>/dev/null || return 1
 	unloaded=$(now)
 	sleep 4
 	loading=$(now)
@@ -48,25 +38,11 @@ host() {
 		"$(cat /sys/module/kvm_pvperf_host/parameters/events_open)" 0
 }
 
-# exact DESCRIPTION OPTION...: exact-sample finds nothing wrong
-exact() {
-	exact_description=$1
-	shift
-	exact_findings=$(exact-sample "$@" 2>&1)
-	tap_is "$exact_description" $? 0
-	tap_comment "$exact_findings"
-}
-
 # How many the running exact-sample has.
 open_events() {
 	for descriptor in /proc/"$(pidof exact-sample)"/fd/*; do
 		readlink "$descriptor"
 	done | grep -c perf_event
-}
-
-# value NAME: as exact-sample has found it
-value() {
-	sed -n "s/.*\<$1=\([0-9]*\).*/\1/p" /tmp/findings
 }
 
 # "BEFORE GAP AFTER": the longest time without a sample in hundredths of seconds,
@@ -102,7 +78,8 @@ guest() {
 		"$(unload_module kvm_pvperf_guest 2>&1)" 'errno 11'
 	tap_is "which go on all the time" "$(cat /tmp/findings)" ""
 	wait $record
-	tap_comment "away $1 to $2: $(cat /tmp/findings)"
+	findings=$(cat /tmp/findings)
+	tap_comment "away $1 to $2: $findings"
 	tap_is "each overflow that was counted has a sample" "$(value status)" 0
 	tap_between "the time that is missing is that of the absence" \
 		$((($(value enabled) - $(value running)) / 10000000)) \

@@ -7,6 +7,8 @@
 . /payload/tests/lib/tap.sh
 # shellcheck source=/dev/null
 . /payload/tests/lib/modules.sh
+# shellcheck source=/dev/null
+. /payload/tests/lib/exact-sample.sh
 
 tap_emit() {
 	printf 'tap %s\n' "$1" >&3
@@ -38,4 +40,28 @@ perf_count() {
 # perf_percent OUTPUT EVENT: the share of the time that EVENT was counted
 perf_percent() {
 	printf '%s\n' "$1" | awk -F , -v event="$2" '$3 == event { print $5 }'
+}
+
+# open_gates COMMAND...: runs COMMAND, which waits before each of its phases, and
+# writes what the test's at_gate prints in each of these moments, in which COMMAND
+# is off the CPU, to /tmp/gate.PHASE
+open_gates() {
+	rm -f /tmp/gate
+	mkfifo /tmp/gate
+	"$@" </tmp/gate >/tmp/output 2>&1 &
+	exec 4>/tmp/gate
+	gates_seen=0
+	while kill -0 $! 2>/dev/null; do
+		gate=$(sed -n "s/^ready //p" /tmp/output |
+			sed -n "$((gates_seen + 1))p")
+		if [ -z "$gate" ]; then
+			sleep 0.1
+			continue
+		fi
+		gates_seen=$((gates_seen + 1))
+		at_gate >"/tmp/gate.$gate"
+		echo >&4
+	done
+	exec 4>&-
+	wait $!
 }

@@ -10,6 +10,8 @@
 . /payload/tests/lib/tap.sh
 # shellcheck source=/dev/null
 . /payload/tests/lib/modules.sh
+# shellcheck source=/dev/null
+. /payload/tests/lib/exact-sample.sh
 
 GUEST=1
 GUEST_MEMORY=512

@@ -13,3 +13,14 @@ load_module() {
 unload_module() {
 	load-module unload "$1"
 }
+
+# unload_from_under_guest NAME: the kernel refuses it while a hypercall of a guest is
+# being served
+unload_from_under_guest() {
+	unload_tries=50
+	until unload_module "$1"; do
+		unload_tries=$((unload_tries - 1))
+		[ $unload_tries -gt 0 ] || return 1
+		sleep 0.1
+	done
+}
