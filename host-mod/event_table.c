@@ -284,6 +284,24 @@ void event_table_stop(struct event_table *table, unsigned int id)
 }
 
 /*
+ * Some CPUs refuse periods below 32, or 128, of some events, or below 2, which
+ * may mean branch tracing there.  Since overflows follow from the count, a
+ * multiple does: then several of them come together.
+ */
+#define REFUSED_PERIODS_END	128
+
+static int set_period_of_event(struct perf_event *event, u64 period)
+{
+	int error = perf_event_period(event, period);
+
+	while (error == -EINVAL && period < REFUSED_PERIODS_END) {
+		period *= 2;
+		error = perf_event_period(event, period);
+	}
+	return error;
+}
+
+/*
  * The event is disabled, so nothing else uses its hw now.  Setting the period
  * makes the next overflow come after a whole one, so what is left is set after
  * that; the PMU reloads the period by itself from then on.
@@ -291,15 +309,14 @@ void event_table_stop(struct event_table *table, unsigned int id)
 static int set_period(struct event_slot *slot,
 		      const struct kvm_pvperf_request *request)
 {
-	struct hw_perf_event *hw = &slot->event->hw;
 	int error = 0;
 
-	if (hw->sample_period != request->period)
-		error = perf_event_period(slot->event, request->period);
+	if (slot->period != request->period)
+		error = set_period_of_event(slot->event, request->period);
 	if (error)
 		return error;
 
-	local64_set(&hw->period_left, request->left);
+	local64_set(&slot->event->hw.period_left, request->left);
 	slot->period = request->period;
 	slot->left = request->left;
 	return 0;

@@ -54,6 +54,16 @@ static unsigned int late_ns = 20000;
 module_param(late_ns, uint, 0644);
 MODULE_PARM_DESC(late_ns, "delay of overflows by timer (default 20000)");
 
+static unsigned int least_period;
+module_param(least_period, uint, 0644);
+MODULE_PARM_DESC(least_period,
+		 "shortest sample period that is taken, in events (default 0: any)");
+
+int overflow_check_period(struct perf_event *event, u64 period)
+{
+	return period < READ_ONCE(least_period) ? -EINVAL : 0;
+}
+
 /**
  * struct overflows - overflows of one CPU that perf will be told of late
  * @waiting: the way, for each counter; WAY_AT_ONCE if it has no such overflow.

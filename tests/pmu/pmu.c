@@ -64,6 +64,9 @@
  *      CPU does then.  An event that no longer runs there has dropped it.
  *   3  one of these, pseudo-randomly, for each overflow
  *
+ * Parameter "least_period" is the shortest period that is taken (default: any), as
+ * some CPUs have one: setting a shorter one is refused with EINVAL.
+ *
  * Samples with branch stacks and precise ones are refused with EOPNOTSUPP.
  *
  * The module cannot be unloaded: on kernel 6.1 and before, a task that once had
@@ -183,6 +186,7 @@ static struct pmu test_pmu = {
 	.start		= test_pmu_start,
 	.stop		= test_pmu_stop,
 	.read		= test_pmu_read,
+	.check_period	= overflow_check_period,
 };
 
 static int __init test_pmu_load(void)

@@ -87,6 +87,8 @@ bool counter_next_period(struct perf_event *event);
 
 int overflow_init(void);
 void overflow_exit(void);
+/* Is it long enough?  0 or -EINVAL. */
+int overflow_check_period(struct perf_event *event, u64 period);
 /* These are called with interrupts off, too. */
 /* Before a start: what the event has not been told of is dropped. */
 void overflow_forget(struct perf_event *event);

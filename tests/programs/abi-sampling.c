@@ -660,6 +660,38 @@ static void test_throttling(struct machine *machine)
 	take_nmi(machine);
 }
 
+/* Of a host whose CPU takes no period below 32. */
+static void test_refused_periods(struct machine *machine)
+{
+	static const uint64_t periods[] = { 1, 7, 31, 32, 33 };
+	uint64_t told, most;
+	char what[32];
+	size_t i;
+
+	set_test_pmu_parameter("least_period", 32);
+	set_up(machine);
+	for (i = 0; i < ARRAY_SIZE(periods); i++) {
+		snprintf(what, sizeof(what), "period %llu",
+			 (unsigned long long)periods[i]);
+		request_samples(machine, 0, BUS_CYCLES, periods[i], 1);
+		act_well(machine, KVM_PVPERF_OP_START, 1, what);
+		told = test_pmu_parameter("overflows");
+		write_port(machine, 1000);
+		told = test_pmu_parameter("overflows") - told;
+		act_well(machine, KVM_PVPERF_OP_STOP, 1, what);
+		expect_report(machine, 0, KVM_PVPERF_STATE_STOPPED, 1000, what);
+		expect_overflows(machine, 0, what);
+		expect_overflowed(machine, 1, what);
+		most = 1 + 999 / 32;
+		tap_ok(told > most / 2 && told <= most,
+		       "%s: the host was told %llu times", what,
+		       (unsigned long long)told);
+		tap_ok(take_nmi(machine), "%s: a PMI", what);
+	}
+	set_test_pmu_parameter("least_period", 0);
+	act_well(machine, KVM_PVPERF_OP_STOP, 1, "STOP of the last");
+}
+
 static void test_end(void)
 {
 	uint64_t existing = test_pmu_parameter("events_existing");
@@ -697,6 +729,7 @@ static void test_service(void)
 	test_late_overflows(&machine);
 	test_several_slots(&machine);
 	test_throttling(&machine);
+	test_refused_periods(&machine);
 	kvm_guest_destroy(machine.guest);
 
 	test_without_apic();
