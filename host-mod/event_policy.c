@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "log.h"
 #include "event_policy.h"
+#include "parameter.h"
 
+#include <asm/perf_event.h>
 #include <compat/kvm_event_filter.h>
 #include <linux/atomic.h>
 #include <linux/module.h>
@@ -12,7 +14,7 @@ static unsigned int max_events = KVM_PVPERF_SLOTS;
 
 static int set_max_events(const char *value, const struct kernel_param *param)
 {
-	return param_set_uint_minmax(value, param, 1, KVM_PVPERF_SLOTS);
+	return parameter_set_uint(value, param, 1, KVM_PVPERF_SLOTS);
 }
 
 static const struct kernel_param_ops max_events_ops = {
@@ -29,7 +31,7 @@ static unsigned int max_events_total = 4096;
 static int set_max_events_total(const char *value,
 				const struct kernel_param *param)
 {
-	return param_set_uint_minmax(value, param, 0, INT_MAX);
+	return parameter_set_uint(value, param, 0, INT_MAX);
 }
 
 static const struct kernel_param_ops max_events_total_ops = {
@@ -46,7 +48,7 @@ static unsigned int min_period = 1;
 
 static int set_min_period(const char *value, const struct kernel_param *param)
 {
-	return param_set_uint_minmax(value, param, 1, INT_MAX);
+	return parameter_set_uint(value, param, 1, INT_MAX);
 }
 
 static const struct kernel_param_ops min_period_ops = {
@@ -59,7 +61,15 @@ MODULE_PARM_DESC(min_period,
 		 "smallest sample period that guests may ask for, in events (default 1: the host's kernel.perf_event_max_sample_rate bounds the interrupts); for runs that start from now on");
 
 static bool allow_raw;
-module_param(allow_raw, bool, 0644);
+
+/* "allow_raw" alone on modprobe's command line means Y, as for any bool. */
+static const struct kernel_param_ops allow_raw_ops = {
+	.flags = KERNEL_PARAM_OPS_FL_NOARG,
+	.set = parameter_set_bool,
+	.get = param_get_bool,
+};
+
+module_param_cb(allow_raw, &allow_raw_ops, &allow_raw, 0644);
 MODULE_PARM_DESC(allow_raw,
 		 "let guests open raw events that KVM's event filter of their VM allows (default N); those already open stay");
 
@@ -111,6 +121,16 @@ static bool hw_cache_config_is_valid(u64 config)
 	       !(config >> 24);
 }
 
+/*
+ * What selects an event, on either vendor's CPUs, and nothing else: one of the
+ * other bits has Intel's CPUs count for the other hyperthread too, which may run
+ * another VM.
+ */
+static bool raw_config_is_valid(u64 config)
+{
+	return !(config & ~AMD64_RAW_EVENT_MASK);
+}
+
 /**
  * event_policy_check() - may this VM count this event?
  * @kvm: the VM of the running vCPU
@@ -130,6 +150,8 @@ int event_policy_check(struct kvm *kvm, const struct event_description *event)
 	case KVM_PVPERF_TYPE_HW_CACHE:
 		return hw_cache_config_is_valid(event->config) ? 0 : -ENOENT;
 	case KVM_PVPERF_TYPE_RAW:
+		if (!raw_config_is_valid(event->config))
+			return -ENOENT;
 		if (!READ_ONCE(allow_raw))
 			return -EACCES;
 		return compat_kvm_event_filter_allows(kvm, event->config) ?

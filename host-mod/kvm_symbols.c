@@ -13,6 +13,7 @@ DEFINE_STATIC_CALL_NULL(call_kvm_skip_emulated_instruction,
 DEFINE_STATIC_CALL_NULL(call_kvm_get_segment, kvm_get_segment);
 DEFINE_STATIC_CALL_NULL(call_kvm_get_running_vcpu, kvm_get_running_vcpu);
 DEFINE_STATIC_CALL_NULL(call_kvm_pmu_deliver_pmi, kvm_pmu_deliver_pmi);
+DEFINE_STATIC_CALL_NULL(call_kvm_dev_ioctl_get_cpuid, kvm_dev_ioctl_get_cpuid);
 
 /**
  * struct kvm_symbol - one function that is taken from KVM
@@ -43,6 +44,7 @@ DEFINE_BIND(kvm_skip_emulated_instruction)
 DEFINE_BIND(kvm_get_segment)
 DEFINE_BIND(kvm_get_running_vcpu)
 DEFINE_BIND(kvm_pmu_deliver_pmi)
+DEFINE_BIND(kvm_dev_ioctl_get_cpuid)
 
 #define EXPORTED(function) { #function, true, NULL, bind_##function }
 #define UNEXPORTED(function) { #function, false, NULL, bind_##function }
@@ -55,6 +57,7 @@ static struct kvm_symbol kvm_symbols[] = {
 	EXPORTED(kvm_get_running_vcpu),
 	UNEXPORTED(kvm_get_segment),
 	OPTIONAL(kvm_pmu_deliver_pmi, "sampling"),
+	OPTIONAL(kvm_dev_ioctl_get_cpuid, "bit for VMMs to set (advertise=vmm)"),
 };
 
 unsigned long kvm_symbols_probe_address(const char *name)
@@ -114,6 +117,11 @@ int kvm_symbols_resolve(void)
 bool kvm_symbols_can_deliver_pmi(void)
 {
 	return static_call_query(call_kvm_pmu_deliver_pmi);
+}
+
+bool kvm_symbols_can_get_supported_cpuid(void)
+{
+	return static_call_query(call_kvm_dev_ioctl_get_cpuid);
 }
 
 void kvm_symbols_release(void)

@@ -19,12 +19,19 @@ DECLARE_STATIC_CALL(call_kvm_skip_emulated_instruction,
 DECLARE_STATIC_CALL(call_kvm_get_segment, kvm_get_segment);
 DECLARE_STATIC_CALL(call_kvm_get_running_vcpu, kvm_get_running_vcpu);
 
-/* The one prototype that no public header has: arch/x86/kvm/pmu.h. */
+/* No public header has these: arch/x86/kvm/pmu.h and cpuid.h. */
 void kvm_pmu_deliver_pmi(struct kvm_vcpu *vcpu);
+int kvm_dev_ioctl_get_cpuid(struct kvm_cpuid2 *cpuid,
+			    struct kvm_cpuid_entry2 __user *entries,
+			    unsigned int type);
 DECLARE_STATIC_CALL(call_kvm_pmu_deliver_pmi, kvm_pmu_deliver_pmi);
+DECLARE_STATIC_CALL(call_kvm_dev_ioctl_get_cpuid, kvm_dev_ioctl_get_cpuid);
 
 /* Optional: without it, guests cannot sample. */
 bool kvm_symbols_can_deliver_pmi(void);
+
+/* Optional: without it, VMMs are not told of the bit. */
+bool kvm_symbols_can_get_supported_cpuid(void);
 
 /* Entry of a KVM function that is watched, not called: 0 if there is none. */
 unsigned long kvm_symbols_probe_address(const char *name);

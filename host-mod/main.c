@@ -6,6 +6,7 @@
 #include "hypercall.h"
 #include "kvm_symbols.h"
 #include "redirect.h"
+#include "supported_cpuid.h"
 #include "vcpu_state.h"
 
 #include <compat/supported.h>
@@ -26,7 +27,18 @@ static int replaced_kvm_emulate_hypercall(struct kvm_vcpu *vcpu)
 	return result;
 }
 
+static int replaced_kvm_dev_ioctl_get_cpuid(struct kvm_cpuid2 *cpuid,
+					    struct kvm_cpuid_entry2 __user *entries,
+					    unsigned int type)
+{
+	int result = supported_cpuid_get(cpuid, entries, type);
+
+	redirect_done();
+	return result;
+}
+
 static DEFINE_PER_CPU(unsigned long, hypercall_hits);
+static DEFINE_PER_CPU(unsigned long, supported_cpuid_hits);
 
 static struct redirect redirects[] = {
 	{
@@ -35,6 +47,12 @@ static struct redirect redirects[] = {
 		.replacement = (unsigned long)replaced_kvm_emulate_hypercall,
 		.required = true,
 		.hits = &hypercall_hits,
+	}, {
+		.symbol = "kvm:kvm_dev_ioctl_get_cpuid",
+		.wanted = supported_cpuid_wanted,
+		.replacement = (unsigned long)replaced_kvm_dev_ioctl_get_cpuid,
+		.possible = kvm_symbols_can_get_supported_cpuid,
+		.hits = &supported_cpuid_hits,
 	},
 };
 

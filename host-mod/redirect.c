@@ -80,6 +80,9 @@ int redirect_arm(struct redirect *redirects, unsigned int count)
 	int error;
 
 	for (i = 0; i < count; i++) {
+		if (redirects[i].possible && !redirects[i].possible())
+			continue;
+
 		error = arm(&redirects[i]);
 		if (!error)
 			continue;

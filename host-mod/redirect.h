@@ -13,6 +13,8 @@
  *	call is ours.  Preemption or interrupts are off: it must not sleep.
  * @replacement: runs instead of the function, in the caller's context, with
  *	the function's own prototype; its last act is redirect_done()
+ * @possible: whether what the replacement needs is there; NULL if it needs
+ *	nothing.  Without it the function is left alone.
  * @required: loading fails without it
  * @armed: the probe is in place
  * @hits: calls that were redirected, per CPU
@@ -22,6 +24,7 @@ struct redirect {
 	const char *symbol;
 	bool (*wanted)(struct pt_regs *regs);
 	unsigned long replacement;
+	bool (*possible)(void);
 	bool required;
 	bool armed;
 	unsigned long __percpu *hits;

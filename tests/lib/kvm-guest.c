@@ -215,6 +215,11 @@ void kvm_guest_destroy(struct kvm_guest *guest)
 	free(guest);
 }
 
+struct kvm_cpuid2 *kvm_guest_vcpus_cpuid(struct kvm_guest *guest)
+{
+	return guest->cpuid;
+}
+
 struct kvm_guest_vcpu *kvm_guest_add_vcpu(struct kvm_guest *guest)
 {
 	struct kvm_guest_vcpu *vcpu;
@@ -287,6 +292,11 @@ void kvm_guest_forbid_writes(struct kvm_guest *guest, bool forbid)
 	set_memory(guest, CALLER_REGION, KVM_GUEST_FREE,
 		   KVM_GUEST_MEMORY - KVM_GUEST_FREE,
 		   forbid ? KVM_MEM_READONLY : 0);
+}
+
+int kvm_guest_kvm_fd(const struct kvm_guest *guest)
+{
+	return guest->kvm_fd;
 }
 
 int kvm_guest_fd(const struct kvm_guest *guest)

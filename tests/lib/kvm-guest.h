@@ -21,6 +21,7 @@
 /* With a local APIC in the kernel. */
 #define KVM_GUEST_IRQCHIP	(1U << 0)
 
+struct kvm_cpuid2;
 struct kvm_guest;
 struct kvm_guest_vcpu;
 
@@ -34,7 +35,13 @@ struct kvm_guest *kvm_guest_create(unsigned int flags);
 /* Ends the VM: every file descriptor is closed and all memory is freed. */
 void kvm_guest_destroy(struct kvm_guest *guest);
 
-/* A new vCPU, in 64-bit mode at CPL 0, with all that KVM supports in CPUID. */
+/*
+ * What the next vCPUs get: at first all that KVM says it supports.  The test may
+ * change it.
+ */
+struct kvm_cpuid2 *kvm_guest_vcpus_cpuid(struct kvm_guest *guest);
+
+/* A new vCPU, in 64-bit mode at CPL 0, with kvm_guest_vcpus_cpuid(). */
 struct kvm_guest_vcpu *kvm_guest_add_vcpu(struct kvm_guest *guest);
 
 /* @bits: 64 or 32; @cpl: 0 or 3.  Holds for what the vCPU executes from now. */
@@ -50,6 +57,7 @@ void *kvm_guest_memory(struct kvm_guest *guest, uint64_t gpa, size_t size);
 void kvm_guest_forbid_writes(struct kvm_guest *guest, bool forbid);
 
 /* File descriptors, for what this library does not wrap. */
+int kvm_guest_kvm_fd(const struct kvm_guest *guest);
 int kvm_guest_fd(const struct kvm_guest *guest);
 int kvm_guest_vcpu_fd(const struct kvm_guest_vcpu *vcpu);
 

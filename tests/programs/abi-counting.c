@@ -14,7 +14,7 @@
 #include "abi-machine.h"
 #include "common.h"
 #include "tap.h"
-#include "test-pmu-parameter.h"
+#include "module-parameter.h"
 
 #define OTHER_AREA_GPA		(KVM_GUEST_FREE + KVM_PVPERF_AREA_SIZE)
 #define NO_MEMORY_GPA		0x7f000000
@@ -140,6 +140,12 @@ static void test_check(struct machine *machine, bool raw_allowed)
 		{ "software events", 1, 0, 0, KVM_PVPERF_ENOENT },
 		{ "tracepoints", 2, 0, 1, KVM_PVPERF_ENOENT },
 		{ "breakpoints", 5, 0, 0, KVM_PVPERF_ENOENT },
+		{ "a raw event of both hyperthreads", KVM_PVPERF_TYPE_RAW, 0,
+		  RAW_EXACT | 1 << 21, KVM_PVPERF_ENOENT },
+		{ "a raw event with filters of its own", KVM_PVPERF_TYPE_RAW, 0,
+		  RAW_EXACT | 3 << 16, KVM_PVPERF_ENOENT },
+		{ "a raw event with bit 36", KVM_PVPERF_TYPE_RAW, 0,
+		  RAW_EXACT | 1ULL << 36, KVM_PVPERF_ENOENT },
 		{ "type 255", 255, 0, 0, KVM_PVPERF_ENOENT },
 		{ "an undefined flag", HARDWARE, 0x8, CYCLES,
 		  KVM_PVPERF_EINVAL },

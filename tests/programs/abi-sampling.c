@@ -18,7 +18,7 @@
 #include "common.h"
 #include "host-kernel.h"
 #include "tap.h"
-#include "test-pmu-parameter.h"
+#include "module-parameter.h"
 
 #define SAMPLING		KVM_PVPERF_FLAG_SAMPLING
 #define LONGEST_PERIOD		((1ULL << 63) - 1)

@@ -15,7 +15,7 @@
 #include "kvm-guest.h"
 #include "perf.h"
 #include "tap.h"
-#include "test-pmu-parameter.h"
+#include "module-parameter.h"
 
 #define RAW_EXACT	0xe0
 #define RAW_SCALED	0x100

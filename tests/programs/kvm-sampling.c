@@ -24,7 +24,7 @@
 #include "perf.h"
 #include "sampler.h"
 #include "tap.h"
-#include "test-pmu-parameter.h"
+#include "module-parameter.h"
 
 /* More than any machine of ours takes. */
 #define NO_LIMIT	100000000
