@@ -54,7 +54,13 @@ static void event_overflowed(struct perf_event *event,
 
 	WRITE_ONCE(slot->overflows, overflows);
 	set_bit(slot - table->slots, &table->overflowed);
-	pmi_raise(table->pmi);
+
+	/*
+	 * A guest that is told again before it has asked may get no further: an
+	 * exception in its NMI handler lets in the next NMI, and nothing else.
+	 */
+	if (!test_and_set_bit(slot - table->slots, &table->told))
+		pmi_raise(table->pmi);
 }
 
 /* @slot is NULL for an event that is never enabled. */
@@ -219,6 +225,7 @@ static void forget_event(struct event_table *table, unsigned int id)
 		event_policy_give_back();
 	}
 	clear_bit(id, &table->overflowed);
+	clear_bit(id, &table->told);
 	memset(slot, 0, sizeof(*slot));
 }
 
@@ -409,6 +416,15 @@ void event_table_report(struct event_table *table, unsigned int id,
 	if (is_started)
 		slot->state = state_of_run(slot, report);
 	report->state = slot->state;
+}
+
+/*
+ * Before anything is reported: an overflow that the reports do not show has a PMI
+ * of its own.
+ */
+void event_table_begin_reports(struct event_table *table)
+{
+	xchg(&table->told, 0);
 }
 
 /* What has overflowed since this was last asked, reported in this call or not. */

@@ -64,6 +64,8 @@ struct event_slot {
  * @started: set of the slots that count
  * @overflowed: set of the slots of which an overflow has not been reported;
  *	overflow handlers add to it
+ * @told: set of the slots for which a PMI was raised since reports began last;
+ *	overflow handlers add to it
  * @slots: by event id
  *
  * No lock: used by the vCPU's own thread inside a hypercall, and by whoever
@@ -74,6 +76,7 @@ struct event_table {
 	struct pmi *pmi;
 	u32 started;
 	unsigned long overflowed;
+	unsigned long told;
 	struct event_slot slots[KVM_PVPERF_SLOTS];
 };
 
@@ -87,6 +90,7 @@ void event_table_start(struct event_table *table, unsigned int id,
 void event_table_stop(struct event_table *table, unsigned int id);
 void event_table_close(struct event_table *table, unsigned int id);
 void event_table_close_all(struct event_table *table);
+void event_table_begin_reports(struct event_table *table);
 void event_table_report(struct event_table *table, unsigned int id,
 			struct kvm_pvperf_report *report);
 u32 event_table_take_overflowed(struct event_table *table);

@@ -238,6 +238,9 @@ static int write_reports(struct vcpu_state *state,
 	struct kvm_pvperf_report report;
 	unsigned int id;
 
+	if (operation->tells_overflows)
+		event_table_begin_reports(&state->events);
+
 	for_each_set_bit(id, &set, KVM_PVPERF_SLOTS) {
 		event_table_report(&state->events, id, &report);
 		if (area_write_report(state->vcpu, state->area, id, &report))

@@ -347,6 +347,7 @@ static void test_overflows(struct machine *machine, enum way way)
 static void expect_pmi_after(struct machine *machine, uint32_t before,
 			     const char *what)
 {
+	act_well(machine, KVM_PVPERF_OP_READ, 0, what);
 	await_nmi(machine);
 	write_port(machine, before);
 	tap_ok(!take_nmi(machine), "%s: no PMI before the overflow", what);
@@ -410,12 +411,14 @@ static void test_lvtpc(struct machine *machine)
 	tap_ok(take_nmi(machine), "LVTPC in NMI mode: an NMI");
 	tap_ok(!vector_is_pending(machine), "LVTPC in NMI mode: no interrupt");
 
+	act_well(machine, KVM_PVPERF_OP_READ, 1, "READ after an NMI");
 	program_lvtpc(machine, LVTPC_VECTOR);
 	write_port(machine, 1);
 	tap_ok(vector_is_pending(machine),
 	       "LVTPC with a vector: that interrupt");
 	tap_ok(!take_nmi(machine), "LVTPC with a vector: no NMI");
 
+	act_well(machine, KVM_PVPERF_OP_READ, 1, "READ after an interrupt");
 	program_lvtpc(machine, LVTPC_NMI | LVTPC_MASKED);
 	write_port(machine, 1);
 	tap_ok(!take_nmi(machine), "LVTPC in NMI mode, masked: no NMI");
@@ -439,6 +442,49 @@ static void test_lvtpc(struct machine *machine)
 	act_well(machine, KVM_PVPERF_OP_READ, 1, "READ after STOP");
 	expect_overflowed(machine, 0, "READ after STOP");
 	tap_ok(!take_nmi(machine), "READ and STOP make no PMI");
+}
+
+/* A guest's handler is not interrupted again and again before it has asked. */
+static void test_told_once(struct machine *machine)
+{
+	static const struct {
+		uint64_t operation;
+		uint32_t set;
+		const char *what;
+	} ends[] = {
+		{ KVM_PVPERF_OP_READ, 1 << 0, "READ" },
+		{ KVM_PVPERF_OP_READ, 0, "READ of nothing" },
+		{ KVM_PVPERF_OP_STOP, 1 << 3, "STOP of another" },
+		{ KVM_PVPERF_OP_START, 1 << 3, "START of another" },
+	};
+	size_t i;
+
+	set_up(machine);
+	request_samples(machine, 0, BUS_CYCLES, 10, 10);
+	request_samples(machine, 1, BUS_CYCLES, 1000, 1000);
+	request_samples(machine, 3, BUS_CYCLES, 1000, 1000);
+	act_well(machine, KVM_PVPERF_OP_START, 1 << 0 | 1 << 1, "START");
+	for (i = 0; i < ARRAY_SIZE(ends); i++) {
+		expect_pmi_after(machine, 9, ends[i].what);
+		await_nmi(machine);
+		write_port(machine, 20);
+		tap_ok(!take_nmi(machine), "before %s: no further PMI",
+		       ends[i].what);
+		act_well(machine, ends[i].operation, ends[i].set, ends[i].what);
+		await_nmi(machine);
+		write_port(machine, 10);
+		tap_ok(take_nmi(machine), "after %s: a PMI", ends[i].what);
+	}
+	expect_pmi_after(machine, 9, "one slot");
+	await_nmi(machine);
+	write_port(machine, 1000 - 40 * ARRAY_SIZE(ends) - 10);
+	tap_ok(take_nmi(machine), "another slot has its own PMI");
+	act_well(machine, KVM_PVPERF_OP_CLOSE, 1 << 0, "CLOSE");
+	request_samples(machine, 0, BUS_CYCLES, 10, 10);
+	act_well(machine, KVM_PVPERF_OP_START, 1 << 0, "START after CLOSE");
+	expect_pmi_after(machine, 9, "a new event");
+	act_well(machine, KVM_PVPERF_OP_STOP, 0xf, "STOP of all");
+	take_nmi(machine);
 }
 
 static void test_overflowed(struct machine *machine)
@@ -725,6 +771,7 @@ static void test_service(void)
 		test_overflows(&machine, way);
 	test_moments(&machine);
 	test_lvtpc(&machine);
+	test_told_once(&machine);
 	test_overflowed(&machine);
 	test_late_overflows(&machine);
 	test_several_slots(&machine);
