@@ -84,6 +84,7 @@ struct kvm_guest_vcpu {
 	int fd;
 	int index;
 	int cpl;
+	uint64_t code_base;
 };
 
 struct kvm_guest {
@@ -222,6 +223,7 @@ struct kvm_cpuid2 *kvm_guest_vcpus_cpuid(struct kvm_guest *guest)
 
 struct kvm_guest_vcpu *kvm_guest_add_vcpu(struct kvm_guest *guest)
 {
+	struct kvm_mp_state runnable = { .mp_state = KVM_MP_STATE_RUNNABLE };
 	struct kvm_guest_vcpu *vcpu;
 
 	if (guest->vcpu_count == KVM_GUEST_MAX_VCPUS)
@@ -236,16 +238,30 @@ struct kvm_guest_vcpu *kvm_guest_add_vcpu(struct kvm_guest *guest)
 	if (vcpu->run == MAP_FAILED)
 		err(EXIT_FAILURE, "mmap of a vCPU");
 	CHECKED_IOCTL(vcpu->fd, KVM_SET_CPUID2, guest->cpuid);
+	/* With a local APIC all but the first would wait for another to start them. */
+	CHECKED_IOCTL(vcpu->fd, KVM_SET_MP_STATE, &runnable);
 	kvm_guest_set_mode(vcpu, 64, 0);
 	return vcpu;
 }
 
-void kvm_guest_set_mode(struct kvm_guest_vcpu *vcpu, int bits, int cpl)
+static bool is_long_mode(int mode)
 {
+	return mode == KVM_GUEST_64_BIT || mode == KVM_GUEST_COMPATIBILITY;
+}
+
+static bool is_16_bit_mode(int mode)
+{
+	return mode == KVM_GUEST_16_BIT || mode == KVM_GUEST_REAL_MODE;
+}
+
+void kvm_guest_set_mode(struct kvm_guest_vcpu *vcpu, int mode, int cpl)
+{
+	const bool is_32_bit = mode == KVM_GUEST_32_BIT ||
+			       mode == KVM_GUEST_COMPATIBILITY;
 	struct kvm_segment code = {
 		.limit = 0xffffffff, .selector = 0x08 | cpl, .type = 11,
 		.present = 1, .dpl = cpl, .s = 1, .g = 1,
-		.l = bits == 64, .db = bits == 32,
+		.l = mode == KVM_GUEST_64_BIT, .db = is_32_bit,
 	};
 	struct kvm_segment data = {
 		.limit = 0xffffffff, .selector = 0x10 | cpl, .type = 3,
@@ -253,8 +269,23 @@ void kvm_guest_set_mode(struct kvm_guest_vcpu *vcpu, int bits, int cpl)
 	};
 	struct kvm_sregs sregs;
 
-	if ((bits != 32 && bits != 64) || (cpl != 0 && cpl != 3))
-		errx(EXIT_FAILURE, "no mode of %d bits at CPL %d", bits, cpl);
+	if ((!is_long_mode(mode) && !is_32_bit && !is_16_bit_mode(mode)) ||
+	    cpl < 0 || cpl > 3 || (mode == KVM_GUEST_REAL_MODE && cpl))
+		errx(EXIT_FAILURE, "no mode %d at CPL %d", mode, cpl);
+
+	/* There the code is beyond what the instruction pointer reaches. */
+	if (is_16_bit_mode(mode)) {
+		code.base = CODE_GPA;
+		code.limit = 0xffff;
+		code.g = 0;
+	}
+	if (mode == KVM_GUEST_REAL_MODE) {
+		code.selector = CODE_GPA >> 4;
+		data.selector = 0;
+		data.limit = 0xffff;
+		data.g = 0;
+		data.db = 0;
+	}
 
 	CHECKED_IOCTL(vcpu->fd, KVM_GET_SREGS, &sregs);
 	sregs.cs = code;
@@ -263,18 +294,22 @@ void kvm_guest_set_mode(struct kvm_guest_vcpu *vcpu, int bits, int cpl)
 	sregs.fs = data;
 	sregs.gs = data;
 	sregs.ss = data;
+	/* Any exception ends the VM, instead of going anywhere. */
+	sregs.idt.limit = 0;
 	sregs.cr3 = PAGE_TABLES_GPA;
-	if (bits == 64) {
-		sregs.cr0 = CR0_PE | CR0_NE | CR0_PG;
-		sregs.cr4 = CR4_PAE | CR4_OSFXSR;
+	sregs.cr0 = CR0_NE;
+	sregs.cr4 = CR4_OSFXSR;
+	sregs.efer = 0;
+	if (mode != KVM_GUEST_REAL_MODE)
+		sregs.cr0 |= CR0_PE;
+	if (is_long_mode(mode)) {
+		sregs.cr0 |= CR0_PG;
+		sregs.cr4 |= CR4_PAE;
 		sregs.efer = EFER_LME | EFER_LMA;
-	} else {
-		sregs.cr0 = CR0_PE | CR0_NE;
-		sregs.cr4 = CR4_OSFXSR;
-		sregs.efer = 0;
 	}
 	CHECKED_IOCTL(vcpu->fd, KVM_SET_SREGS, &sregs);
 	vcpu->cpl = cpl;
+	vcpu->code_base = code.base;
 }
 
 void *kvm_guest_memory(struct kvm_guest *guest, uint64_t gpa, size_t size)
@@ -294,6 +329,12 @@ void kvm_guest_forbid_writes(struct kvm_guest *guest, bool forbid)
 		   forbid ? KVM_MEM_READONLY : 0);
 }
 
+void kvm_guest_take_memory(struct kvm_guest *guest, bool take)
+{
+	set_memory(guest, CALLER_REGION, KVM_GUEST_FREE,
+		   take ? 0 : KVM_GUEST_MEMORY - KVM_GUEST_FREE, 0);
+}
+
 int kvm_guest_kvm_fd(const struct kvm_guest *guest)
 {
 	return guest->kvm_fd;
@@ -309,16 +350,19 @@ int kvm_guest_vcpu_fd(const struct kvm_guest_vcpu *vcpu)
 	return vcpu->fd;
 }
 
+static void run_until_exit(struct kvm_guest_vcpu *vcpu)
+{
+	while (ioctl(vcpu->fd, KVM_RUN, 0) < 0)
+		if (errno != EINTR)
+			err(EXIT_FAILURE, "KVM_RUN");
+}
+
 static void run_until_done(struct kvm_guest_vcpu *vcpu)
 {
 	const struct kvm_run *run = vcpu->run;
 
 	for (;;) {
-		if (ioctl(vcpu->fd, KVM_RUN, 0) < 0) {
-			if (errno == EINTR)
-				continue;
-			err(EXIT_FAILURE, "KVM_RUN");
-		}
+		run_until_exit(vcpu);
 		if (run->exit_reason != KVM_EXIT_IO)
 			errx(EXIT_FAILURE, "vCPU %d stopped: exit reason %u",
 			     vcpu->index, run->exit_reason);
@@ -328,18 +372,24 @@ static void run_until_done(struct kvm_guest_vcpu *vcpu)
 }
 
 /*
- * Runs one piece with *@regs, where RIP, RSP and RFLAGS are set here.
+ * Makes ready to run one piece with *@regs, where RIP, RSP and RFLAGS are set here.
  *
  * KVM completes the previous piece's last port write in the next KVM_RUN, which
  * changes nothing, since it does that only while RIP is still at that write.
  */
-static void run_piece(struct kvm_guest_vcpu *vcpu, enum piece piece,
-		      struct kvm_regs *regs)
+static void prepare_piece(struct kvm_guest_vcpu *vcpu, enum piece piece,
+			  struct kvm_regs *regs)
 {
-	regs->rip = CODE_GPA + piece * CODE_STRIDE;
+	regs->rip = CODE_GPA + piece * CODE_STRIDE - vcpu->code_base;
 	regs->rsp = STACK_GPA(vcpu->index);
 	regs->rflags = RFLAGS_FIXED | RFLAGS_IOPL_3;
 	CHECKED_IOCTL(vcpu->fd, KVM_SET_REGS, regs);
+}
+
+static void run_piece(struct kvm_guest_vcpu *vcpu, enum piece piece,
+		      struct kvm_regs *regs)
+{
+	prepare_piece(vcpu, piece, regs);
 	run_until_done(vcpu);
 	CHECKED_IOCTL(vcpu->fd, KVM_GET_REGS, regs);
 }
@@ -367,6 +417,27 @@ uint64_t kvm_guest_hypercall(struct kvm_guest_vcpu *vcpu, uint64_t nr,
 	if (memcmp(&before, &regs, sizeof(regs)))
 		errx(EXIT_FAILURE, "a hypercall changed other registers");
 	return result;
+}
+
+uint32_t kvm_guest_hypercall_exit(struct kvm_guest_vcpu *vcpu, uint64_t nr,
+				  uint64_t rbx, uint64_t rcx, uint64_t rdx,
+				  uint64_t rsi, uint64_t *result)
+{
+	struct kvm_regs regs = {
+		.rax = nr, .rbx = rbx, .rcx = rcx, .rdx = rdx, .rsi = rsi,
+	};
+	uint32_t reason;
+
+	prepare_piece(vcpu, vcpu->guest->hypercall, &regs);
+	run_until_exit(vcpu);
+	reason = vcpu->run->exit_reason;
+	if (reason == KVM_EXIT_XEN)
+		vcpu->run->xen.u.hcall.result = 0;
+	if (reason == KVM_EXIT_XEN || reason == KVM_EXIT_HYPERCALL)
+		run_until_done(vcpu);
+	CHECKED_IOCTL(vcpu->fd, KVM_GET_REGS, &regs);
+	*result = regs.rax;
+	return reason;
 }
 
 struct kvm_guest_cpuid kvm_guest_cpuid(struct kvm_guest_vcpu *vcpu,
