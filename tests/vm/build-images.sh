@@ -23,13 +23,6 @@ inputs() {
 	sha256sum <"$here/load-module.c"
 }
 
-# The mirrors and suites that this machine itself uses for Debian.
-debian_sources() {
-	# shellcheck disable=SC2016 # apt expands these
-	apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' \
-		'Created-By: Packages' 'Origin: Debian' | sort -u
-}
-
 # For a test which shows that perf is the package's own: mmdebstrap runs this
 # while the packages are still there, $1 is the root.
 # shellcheck disable=SC2016 # expanded there
@@ -37,7 +30,7 @@ perf_checksum='dpkg-deb --ctrl-tarfile "$1"/var/cache/apt/archives/linux-perf_*.
 	tar -x -O ./md5sums | grep " usr/bin/perf$" >"$1/etc/perf.md5"'
 
 build_root() {
-	debian_sources >"$work/sources"
+	"$here/debian-sources" >"$work/sources"
 	# Proxies and the like.
 	apt-config dump Acquire >"$work/apt.conf"
 	include=$(echo "$packages" | tr ' ' ',')
