@@ -70,7 +70,7 @@ demo: ## show perf in a guest before and after, on a machine without KVM (as roo
 	tests/demo/run
 
 test: test-packages test-images test-modules test-programs ## run the tests, or those in TESTS= (as root)
-	prove --jobs $(JOBS) --timer $(TESTS)
+	tests/run $(JOBS) $(TESTS)
 
 check: test-packages ## what needs no virtual machine: warnings, sparse, style, house rules
 	tests/check/run

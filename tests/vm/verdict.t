@@ -80,7 +80,7 @@ really() {
 	[ -z "$logs" ] || rm -r "$logs"
 }
 
-echo 1..37
+echo 1..40
 
 good_run
 if "$here/judge" "$work/run" >"$work/output"; then
@@ -156,3 +156,40 @@ really "a nested guest panics" "a kernel reported a fault in guest1.log" \
 export TIME_LIMIT=6
 really "the test hangs" "the host VM did not end within the time limit" \
 	'host() { tap_plan 1; tap_pass done; sleep 1000; }'
+
+# What the judge finds must reach whoever runs the tests, and the caller's prove.
+unset HARNESS_OPTIONS
+cat >"$work/good.t" <<-END
+	#!/bin/sh
+	echo 1..1
+	echo ok 1 - right
+END
+cat >"$work/bad.t" <<-END
+	#!/bin/sh
+	echo 1..2
+	echo not ok 1 - wrong
+	echo "# as wrong as can be"
+	echo ok 2 - right
+	echo "# as right as can be"
+	exit 1
+END
+chmod +x "$work/good.t" "$work/bad.t"
+if "$here/../run" 2 "$work/good.t" >"$work/output" 2>&1 &&
+	[ "$(tail -n 1 "$work/output")" = "Result: PASS" ]; then
+	result ok "the summary of good tests comes last"
+else
+	result "not ok" "the summary of good tests comes last"
+fi
+if "$here/../run" 2 "$work/good.t" "$work/bad.t" >"$work/output" 2>&1; then
+	result "not ok" "a bad test fails all"
+else
+	result ok "a bad test fails all"
+fi
+if [ "$(sed '1,/^Result: FAIL/d' "$work/output")" = "Failed:
+$work/bad.t: not ok 1 - wrong
+# as wrong as can be" ]; then
+	result ok "what failed comes after the summary"
+else
+	result "not ok" "what failed comes after the summary"
+	sed 's/^/# /' "$work/output"
+fi
