@@ -5,9 +5,9 @@
  * Tests how the test PMU samples, in the host VM: a guest makes port writes, or
  * works, and events on this thread take samples of that.
  *
- * exact needs two CPUs and no throttling of real-time tasks.  time needs a clock
- * that does not go on while the CPU waits for another machine's, as the virtual
- * one.
+ * Both need no throttling of real-time tasks.  exact needs two CPUs.  time needs a
+ * clock that does not go on while the CPU waits for another machine's, as the
+ * virtual one.
  */
 #include <err.h>
 #include <sched.h>
@@ -239,6 +239,15 @@ static void work_in_host(int fd, uint64_t nsec)
 		spin(NSEC_PER_MSEC);
 }
 
+static void stop_fifo_scheduling(void)
+{
+	const struct sched_param parameters = {};
+
+	if (sched_setscheduler(0, SCHED_OTHER, &parameters))
+		err(EXIT_FAILURE, "no ordinary scheduling");
+}
+
+/* An event of a thread that is switched away drops its overflow. */
 static void test_time(struct kvm_guest_vcpu *vcpu, enum way way, bool in_guest)
 {
 	const uint64_t period = 2 * NSEC_PER_MSEC;
@@ -251,12 +260,14 @@ static void test_time(struct kvm_guest_vcpu *vcpu, enum way way, bool in_guest)
 
 	attr.exclude_host = in_guest;
 	sampler = open_sampler(&attr, 0, -1);
+	use_fifo_scheduling();
 	perf_enable(sampler.fd, false);
 	if (in_guest)
 		work_in_guest(vcpu, sampler.fd, duration);
 	else
 		work_in_host(sampler.fd, duration);
 	outcome = end_sampling(&sampler);
+	stop_fifo_scheduling();
 	close_sampler(&sampler);
 	figures = figures_since(&figures);
 
@@ -329,14 +340,6 @@ static void wait_for_record(const struct sampler *sampler, uint64_t position)
 
 	while (sampler_position(sampler) == position && now() < end)
 		;
-}
-
-static void stop_fifo_scheduling(void)
-{
-	const struct sched_param parameters = {};
-
-	if (sched_setscheduler(0, SCHED_OTHER, &parameters))
-		err(EXIT_FAILURE, "no ordinary scheduling");
 }
 
 /*
