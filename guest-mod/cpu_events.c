@@ -156,9 +156,27 @@ static void plan_run(struct cpu_events *this, unsigned int id)
 	slots_plan_run(id, run->period, run->left);
 }
 
+/* What sampling holds back is looked at again when its time has come. */
+static u32 startable(struct cpu_events *this)
+{
+	unsigned long sampling = this->pending & this->sampling;
+	u32 set = this->pending & slots_usable();
+	unsigned int id;
+	u64 wait;
+
+	for_each_set_bit(id, &sampling, KVM_PVPERF_SLOTS) {
+		wait = sampling_wait(&this->runs[id]);
+		if (!wait)
+			continue;
+		set &= ~BIT(id);
+		host_check_start_within(wait);
+	}
+	return set;
+}
+
 static int try_to_start_pending(struct cpu_events *this)
 {
-	unsigned long set = this->pending & slots_usable();
+	unsigned long set = startable(this);
 	unsigned int id;
 	int error;
 
@@ -585,18 +603,18 @@ bool cpu_events_interrupt(struct pt_regs *regs)
 	return is_ours;
 }
 
-bool cpu_events_check_host(void)
+/* What is pending is tried again at the end. */
+void cpu_events_check_host(void)
 {
 	struct cpu_events *this = this_cpu_ptr(&cpu_events);
 
 	if (!this->started && !this->pending)
-		return false;
-	if (time_before(jiffies, slots_used_at() + HZ))
-		return true;
+		return;
 
 	begin();
-	if (slots_operate(KVM_PVPERF_OP_READ, 0))
+	if (!time_before(jiffies, slots_used_at() + HZ) &&
+	    slots_operate(KVM_PVPERF_OP_READ, 0))
 		lose_started(this);
 	end(this);
-	return true;
+	host_check_start();
 }

@@ -27,6 +27,6 @@ void cpu_events_cancel_transaction(void);
 bool cpu_events_interrupt(struct pt_regs *regs);
 
 /* In a timer interrupt: false if nothing is on this CPU. */
-bool cpu_events_check_host(void);
+void cpu_events_check_host(void);
 
 #endif

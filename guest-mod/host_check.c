@@ -14,21 +14,25 @@
 #define CHECK_INTERVAL_NS	NSEC_PER_SEC
 
 static DEFINE_PER_CPU(struct hrtimer, timers);
-static bool (*check_host)(void);
+static void (*check_host)(void);
 
 /* Hard interrupt, interrupts off. */
 static enum hrtimer_restart check(struct hrtimer *timer)
 {
 	/* The timers of a CPU that has gone fire on another one. */
-	if (timer != this_cpu_ptr(&timers) || !check_host())
-		return HRTIMER_NORESTART;
+	if (timer == this_cpu_ptr(&timers))
+		check_host();
+	return HRTIMER_NORESTART;
+}
 
-	hrtimer_forward_now(timer, ns_to_ktime(CHECK_INTERVAL_NS));
-	return HRTIMER_RESTART;
+static void start(struct hrtimer *timer, u64 nanoseconds)
+{
+	hrtimer_start(timer, ns_to_ktime(nanoseconds),
+		      HRTIMER_MODE_REL_PINNED_HARD);
 }
 
 /**
- * host_check_start() - look after this CPU's host from now on
+ * host_check_start() - look after this CPU's host in a second, if not before
  *
  * Interrupts are off; locks of the perf core and the scheduler may be held.  Where an
  * NMI starts an event, it was started before, so the timer runs.
@@ -37,9 +41,23 @@ void host_check_start(void)
 {
 	struct hrtimer *timer = this_cpu_ptr(&timers);
 
-	if (!in_nmi() && !hrtimer_active(timer))
-		hrtimer_start(timer, ns_to_ktime(CHECK_INTERVAL_NS),
-			      HRTIMER_MODE_REL_PINNED_HARD);
+	if (!in_nmi() && !hrtimer_is_queued(timer))
+		start(timer, CHECK_INTERVAL_NS);
+}
+
+/**
+ * host_check_start_within() - the same, but earlier
+ * @nanoseconds: at the latest
+ */
+void host_check_start_within(u64 nanoseconds)
+{
+	struct hrtimer *timer = this_cpu_ptr(&timers);
+
+	if (in_nmi())
+		return;
+	if (!hrtimer_is_queued(timer) ||
+	    ktime_to_ns(hrtimer_get_remaining(timer)) > (s64)nanoseconds)
+		start(timer, nanoseconds);
 }
 
 /* May sleep. */
@@ -50,10 +68,10 @@ void host_check_cancel(unsigned int cpu)
 
 /**
  * host_check_init() - once, before any start
- * @check_function: called once a second on each CPU where it was started, in a hard
- *	interrupt; false if there is nothing to look after any more
+ * @check_function: called in a hard interrupt of the CPU on which the check was
+ *	started, once for each start
  */
-void host_check_init(bool (*check_function)(void))
+void host_check_init(void (*check_function)(void))
 {
 	unsigned int cpu;
 

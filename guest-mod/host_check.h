@@ -5,8 +5,9 @@
 
 #include <linux/types.h>
 
-void host_check_init(bool (*check_function)(void));
+void host_check_init(void (*check_function)(void));
 void host_check_start(void);
+void host_check_start_within(u64 nanoseconds);
 void host_check_cancel(unsigned int cpu);
 void host_check_exit(void);
 

@@ -2,6 +2,8 @@
 #include "log.h"
 #include "sampling.h"
 
+#include <asm/apic.h>
+#include <asm/irq_vectors.h>
 #include <asm/ptrace.h>
 #include <linux/jiffies.h>
 #include <linux/kprobes.h>
@@ -140,23 +142,44 @@ static struct pt_regs *regs_of_sample(const struct perf_event *event,
 /*
  * An event that overflows faster than it can be handled lets nothing through but
  * NMIs.  The perf core throttles by the number of samples in a tick, which may never
- * be reached where each costs several VM exits.  Time alone does not tell: the host
- * may not have run the vCPU.
+ * be reached where each costs several VM exits.  Neither does time tell, since the
+ * host may not have run the vCPU or its timer, nor one interrupt that waits, since
+ * an NMI goes first: many samples in a row do, each with a tick overdue and an
+ * interrupt waiting.
  */
 #define STARVATION_NS		(100 * NSEC_PER_MSEC)
 #define STARVATION_SAMPLES	100
 
-static bool is_starving_others(struct sampled_run *run,
-			       const struct perf_event *event, u64 now)
+static bool is_interrupt_waiting(void)
 {
-	if (!run->tick_began || run->tick != event->hw.interrupts_seq) {
-		run->tick = event->hw.interrupts_seq;
-		run->tick_began = now;
-		run->samples_of_tick = 0;
-	}
-	run->samples_of_tick++;
-	return run->samples_of_tick > STARVATION_SAMPLES &&
-	       now - run->tick_began > STARVATION_NS;
+	unsigned int vector;
+
+	for (vector = FIRST_EXTERNAL_VECTOR; vector < NR_VECTORS; vector += 32)
+		if (apic_read(APIC_IRR + vector / 32 * 0x10))
+			return true;
+	return false;
+}
+
+static bool is_starving_others(struct sampled_run *run, u64 now)
+{
+	/* A VM exit for each read of the local APIC: only where there is a doubt. */
+	if (!run->tick_began || now - run->tick_began <= STARVATION_NS)
+		return false;
+	run->starving_samples =
+		is_interrupt_waiting() ? run->starving_samples + 1 : 0;
+	return run->starving_samples > STARVATION_SAMPLES;
+}
+
+/* After a sample: was it the first since a tick? */
+static void follow_ticks(struct sampled_run *run,
+			 const struct perf_event *event, u64 now)
+{
+	if (run->tick_began && run->tick == event->hw.interrupts_seq)
+		return;
+
+	run->tick = event->hw.interrupts_seq;
+	run->tick_began = now;
+	run->starving_samples = 0;
 }
 
 /* The perf core throttles from so many samples in a tick on. */
@@ -171,6 +194,32 @@ static void suggest_throttling(struct perf_event *event)
 static bool has_throttled(const struct perf_event *event)
 {
 	return event->hw.interrupts > MORE_THAN_ANY_LIMIT;
+}
+
+/*
+ * The next tick ends the throttling.  That tick may be waiting already, and would
+ * be all that is let through: so all else gets as much time as the samples had.
+ */
+static void hold_back(struct sampled_run *run, u64 now)
+{
+	run->held_until = now + min_t(u64, now - run->tick_began, STARVATION_NS);
+}
+
+/**
+ * sampling_wait() - must it be waited before an event is started?
+ * @run: its last
+ *
+ * Return: the nanoseconds to wait; 0 if it can be started now.
+ */
+u64 sampling_wait(const struct sampled_run *run)
+{
+	u64 now;
+
+	if (!run->held_until)
+		return 0;
+
+	now = ktime_get_mono_fast_ns();
+	return run->held_until > now ? run->held_until - now : 0;
 }
 
 /*
@@ -215,7 +264,7 @@ bool sampling_deliver(struct sampled_run *run, struct perf_event *event,
 	bool must_stop;
 
 	/* So that a record tells of it, as of the perf core's own throttling. */
-	if (is_starving_others(run, event, now) || run->is_throttled)
+	if (is_starving_others(run, now) || run->is_throttled)
 		suggest_throttling(event);
 	approach_frequency(run, event, period, now);
 	run->sampled_at = now;
@@ -225,7 +274,10 @@ bool sampling_deliver(struct sampled_run *run, struct perf_event *event,
 	must_stop = static_call(call_perf_event_overflow)(event, &data,
 							  regs_of_sample(event,
 									 regs));
-	if (has_throttled(event))
+	follow_ticks(run, event, now);
+	if (has_throttled(event)) {
 		run->is_throttled = false;
+		hold_back(run, now);
+	}
 	return must_stop;
 }

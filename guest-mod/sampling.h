@@ -19,7 +19,10 @@ struct pt_regs;
  * @is_throttled: the host has throttled it, and perf was not told yet
  * @tick: hw.interrupts_seq of the event, when last looked at
  * @tick_began: ktime_get_mono_fast_ns() when @tick was first seen
- * @samples_of_tick: since then
+ * @starving_samples: the last ones in a row that found a tick overdue and an
+ *                    interrupt waiting
+ * @held_until: ktime_get_mono_fast_ns() before which it is not started, since
+ *              it was throttled
  * @sampled_at: ktime_get_mono_fast_ns() at the last sample; 0 before the first
  *
  * hw.period_left of the event is kept as the perf core wants it: the events to
@@ -35,7 +38,8 @@ struct sampled_run {
 	bool is_throttled;
 	u64 tick;
 	u64 tick_began;
-	u32 samples_of_tick;
+	u32 starving_samples;
+	u64 held_until;
 	u64 sampled_at;
 };
 
@@ -48,6 +52,7 @@ u64 sampling_report(struct sampled_run *run, struct perf_event *event,
 		    const struct kvm_pvperf_report *report);
 bool sampling_is_period_far_off(const struct sampled_run *run,
 				const struct perf_event *event);
+u64 sampling_wait(const struct sampled_run *run);
 bool sampling_deliver(struct sampled_run *run, struct perf_event *event,
 		      u64 period, struct pt_regs *regs);
 

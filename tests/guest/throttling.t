@@ -11,7 +11,7 @@ on_limit_rate() {
 }
 
 host() {
-	tap_plan 15
+	tap_plan 17
 	tap_ok "the host's modules load" load_host_modules
 	tap_ok "the host may sample as often as it can" limit_rate
 	run_guest 1 guest
@@ -44,6 +44,13 @@ guest() {
 	missed_time_is_right "in the host"
 	tap_ok "no limit again" host_request limit_rate
 	exact "which leaves nothing behind" -p 1 -u 2000
+
+	# A sample costs far more cycles than that, so that the next one is always due.
+	tap_ok "where samples let nothing else through, the work ends" \
+		perf record -q -o /tmp/data -e cycles -c 1000 spin-work 2
+	tap_between "since they are throttled" \
+		"$(perf script -i /tmp/data -D | grep -c PERF_RECORD_THROTTLE)" \
+		1 10000
 }
 
 run_test "$@"
