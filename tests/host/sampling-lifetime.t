@@ -60,7 +60,8 @@ guest() {
 
 	begin=$(now)
 	exact "all tasks are sampled" -a -p $PERIOD -u $PROBE_WRITES
-	writes=$((PROBE_WRITES * 3000 / ($(now) - begin)))
+	# For two minutes, since it may become much faster; it is ended before.
+	writes=$((PROBE_WRITES * 12000 / ($(now) - begin)))
 	perf record -q -a -m 1024 -o /tmp/data -e bus-cycles -c $PERIOD -- \
 		sh -c "exact-sample -a -t -l $writes -p $PERIOD -u $writes
 			echo status=\$?" >/tmp/findings 2>&1 &
@@ -77,6 +78,7 @@ guest() {
 	tap_matches "the guest's module does not unload while there are events" \
 		"$(unload_module kvm_pvperf_guest 2>&1)" 'errno 11'
 	tap_is "which go on all the time" "$(cat /tmp/findings)" ""
+	kill "$(pidof exact-sample)"
 	wait $record
 	findings=$(cat /tmp/findings)
 	tap_comment "away $1 to $2: $findings"

@@ -3,6 +3,7 @@
  * Samples a known number of port writes, and accounts for each of them.
  */
 #include <err.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 #define MAX_PERIODS	8
 #define MAX_CPUS	8
 #define MAX_NUMBER	100000000UL
+#define WRITES_BETWEEN_SIGNALS	1000
 
 static const char usage[] =
 "usage: exact-sample [-u WRITES] [-k WRITES] [-p PERIOD[,PERIOD]... | -F HZ]\n"
@@ -47,6 +49,7 @@ static const char usage[] =
 "  -f           have a child make the writes, and exit at once after the last\n"
 "  -g           before each phase (work, end) print \"ready PHASE\" and wait for a\n"
 "               line on standard input; run with real-time priority\n"
+"With -t, SIGTERM has it make no more writes, and go on with the end.\n"
 "Prints one line of NAME=NUMBER with the findings of all events together, and\n"
 "says what is wrong with them.  Fails if anything is: each event must count\n"
 "exactly, and with each PERIOD have floor(count / PERIOD) periods in its\n"
@@ -84,6 +87,13 @@ static struct options options = {
 static struct guest_sampler samplers[MAX_EVENTS * MAX_CPUS];
 static unsigned int sampler_count;
 static unsigned int problems;
+static volatile sig_atomic_t must_end;
+
+static void end_early(int number)
+{
+	(void)number;
+	must_end = true;
+}
 
 static void fail_usage(void)
 {
@@ -266,8 +276,9 @@ static void make_writes(struct work *work, uint64_t count, bool in_kernel)
 {
 	uint64_t part;
 
-	for (; count; count -= part) {
-		part = distance(work->done, options.switch_every, count);
+	for (; count && !must_end; count -= part) {
+		part = distance(work->done, WRITES_BETWEEN_SIGNALS, count);
+		part = distance(work->done, options.switch_every, part);
 		part = distance(work->done, options.migrate_every, part);
 		part = distance(work->done, options.idle_every, part);
 		if (in_kernel)
@@ -494,6 +505,8 @@ int main(int argc, char **argv)
 
 	parse_options(argc, argv);
 	allow_exact_port();
+	if (options.is_throttled)
+		signal(SIGTERM, end_early);
 	work = options.has_child ? let_child_work() : work_while_sampled();
 
 	for (i = 0; i < sampler_count; i++) {
