@@ -87,14 +87,6 @@ static struct options options = {
 static struct guest_sampler samplers[MAX_EVENTS * MAX_CPUS];
 static unsigned int sampler_count;
 static unsigned int problems;
-static volatile sig_atomic_t must_end;
-
-static void end_early(int number)
-{
-	(void)number;
-	must_end = true;
-}
-
 static void fail_usage(void)
 {
 	fputs(usage, stderr);
@@ -272,11 +264,29 @@ static void sleep_for_a_moment(void)
 		err(EXIT_FAILURE, "nanosleep");
 }
 
+static void block_end_signal(void)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	if (sigprocmask(SIG_BLOCK, &signals, NULL))
+		err(EXIT_FAILURE, "SIGTERM cannot be blocked");
+}
+
+static bool must_end(void)
+{
+	sigset_t signals;
+
+	return options.is_throttled && !sigpending(&signals) &&
+	       sigismember(&signals, SIGTERM) == 1;
+}
+
 static void make_writes(struct work *work, uint64_t count, bool in_kernel)
 {
 	uint64_t part;
 
-	for (; count && !must_end; count -= part) {
+	for (; count && !must_end(); count -= part) {
 		part = distance(work->done, WRITES_BETWEEN_SIGNALS, count);
 		part = distance(work->done, options.switch_every, part);
 		part = distance(work->done, options.migrate_every, part);
@@ -506,7 +516,7 @@ int main(int argc, char **argv)
 	parse_options(argc, argv);
 	allow_exact_port();
 	if (options.is_throttled)
-		signal(SIGTERM, end_early);
+		block_end_signal();
 	work = options.has_child ? let_child_work() : work_while_sampled();
 
 	for (i = 0; i < sampler_count; i++) {
