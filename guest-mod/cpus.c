@@ -4,6 +4,9 @@
  * any callback of ours could come, and stopped slots cost nothing.  What it had
  * on the host is still there when it is back, or found to be stale and set up
  * again with its first event.  Only the CPU's own state is lost.
+ *
+ * The boot CPU's local APIC may be reset without its having gone, by a suspend: then
+ * the kernel itself has LVTPC back as it was.
  */
 #include "log.h"
 #include "cpus.h"
@@ -12,7 +15,6 @@
 #include "pmi.h"
 
 #include <linux/cpuhotplug.h>
-#include <linux/syscore_ops.h>
 
 /* On another CPU, before this one runs anything. */
 static int cpu_comes(unsigned int cpu)
@@ -21,11 +23,6 @@ static int cpu_comes(unsigned int cpu)
 	pmi_forget_cpu(cpu);
 	return 0;
 }
-
-/* The boot CPU's local APIC was reset without its having gone. */
-static struct syscore_ops resume_ops = {
-	.resume = pmi_resume,
-};
 
 static enum cpuhp_state cpu_state;
 
@@ -39,12 +36,10 @@ int cpus_watch(void)
 		return state;
 
 	cpu_state = state;
-	register_syscore_ops(&resume_ops);
 	return 0;
 }
 
 void cpus_unwatch(void)
 {
-	unregister_syscore_ops(&resume_ops);
 	cpuhp_remove_state_nocalls(cpu_state);
 }

@@ -41,13 +41,6 @@ void pmi_forget_cpu(unsigned int cpu)
 	per_cpu(is_expected, cpu) = false;
 }
 
-/* On the boot CPU, after a suspend; interrupts are off. */
-void pmi_resume(void)
-{
-	if (this_cpu_read(is_expected))
-		pmi_unmask();
-}
-
 static int handle_nmi(unsigned int type, struct pt_regs *regs)
 {
 	return this_cpu_read(is_expected) && handle_overflow(regs) ?

@@ -12,7 +12,6 @@ void pmi_unregister(void);
 void pmi_expect(void);
 void pmi_unmask(void);
 void pmi_mask(void);
-void pmi_resume(void);
 void pmi_forget_cpu(unsigned int cpu);
 
 #endif
