@@ -6,7 +6,7 @@
 #include "log.h"
 #include "host_check.h"
 
-#include <linux/hrtimer.h>
+#include <compat/hrtimer.h>
 #include <linux/ktime.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
@@ -77,9 +77,9 @@ void host_check_init(void (*check_function)(void))
 
 	check_host = check_function;
 	for_each_possible_cpu(cpu) {
-		hrtimer_init(per_cpu_ptr(&timers, cpu), CLOCK_MONOTONIC,
-			     HRTIMER_MODE_REL_PINNED_HARD);
-		per_cpu_ptr(&timers, cpu)->function = check;
+		compat_hrtimer_setup(per_cpu_ptr(&timers, cpu), check,
+				     CLOCK_MONOTONIC,
+				     HRTIMER_MODE_REL_PINNED_HARD);
 	}
 }
 

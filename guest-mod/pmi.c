@@ -12,18 +12,21 @@ static bool (*handle_overflow)(struct pt_regs *regs);
 static DEFINE_PER_CPU(bool, is_expected);
 
 /*
+ * By the driver itself: from 6.12 on apic_write() is a static call that modules
+ * cannot use.
+ *
  * Before the host is asked what has overflowed: the local APIC may have masked it
  * when it delivered the last one, and what comes while it is masked is lost.
  */
 void pmi_unmask(void)
 {
-	apic_write(APIC_LVTPC, APIC_DM_NMI);
+	apic->write(APIC_LVTPC, APIC_DM_NMI);
 }
 
 /* Until the host can be asked, one PMI is as good as many. */
 void pmi_mask(void)
 {
-	apic_write(APIC_LVTPC, APIC_DM_NMI | APIC_LVT_MASKED);
+	apic->write(APIC_LVTPC, APIC_DM_NMI | APIC_LVT_MASKED);
 }
 
 /* Before a sampling event starts on this CPU. */

@@ -22,13 +22,14 @@
  * exported have no ENDBR on kernels with IBT.
  */
 DEFINE_STATIC_CALL_NULL(call_perf_event_overflow, perf_event_overflow);
+static bool is_overflow_found;
 
 /* For samples that are taken outside an interrupt; interrupts are off. */
 static DEFINE_PER_CPU(struct pt_regs, caller_regs);
 
 bool sampling_is_possible(void)
 {
-	return static_call_query(call_perf_event_overflow);
+	return is_overflow_found;
 }
 
 /* Without it there is a PMU that counts. */
@@ -38,12 +39,15 @@ int sampling_init(void)
 		.symbol_name = "perf_event_overflow",
 		.flags = KPROBE_FLAG_DISABLED,
 	};
+	typeof(perf_event_overflow) *overflow;
 	int error = register_kprobe(&locator);
 
 	if (error)
 		return error;
 
-	static_call_update(call_perf_event_overflow, (void *)locator.addr);
+	overflow = (void *)locator.addr;
+	static_call_update(call_perf_event_overflow, overflow);
+	is_overflow_found = true;
 	unregister_kprobe(&locator);
 	return 0;
 }
@@ -155,7 +159,7 @@ static bool is_interrupt_waiting(void)
 	unsigned int vector;
 
 	for (vector = FIRST_EXTERNAL_VECTOR; vector < NR_VECTORS; vector += 32)
-		if (apic_read(APIC_IRR + vector / 32 * 0x10))
+		if (apic->read(APIC_IRR + vector / 32 * 0x10))
 			return true;
 	return false;
 }

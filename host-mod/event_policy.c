@@ -3,7 +3,6 @@
 #include "event_policy.h"
 #include "parameter.h"
 
-#include <asm/perf_event.h>
 #include <compat/kvm_event_filter.h>
 #include <linux/atomic.h>
 #include <linux/module.h>

@@ -23,6 +23,7 @@ DEFINE_STATIC_CALL_NULL(call_kvm_dev_ioctl_get_cpuid, kvm_dev_ioctl_get_cpuid);
  * @feature: what cannot be done without it; NULL if that is everything
  * @bind: makes the static call go there
  * @held: an export is held
+ * @found: it can be called
  */
 struct kvm_symbol {
 	const char *name;
@@ -30,12 +31,15 @@ struct kvm_symbol {
 	const char *feature;
 	void (*bind)(void *address);
 	bool held;
+	bool found;
 };
 
 #define DEFINE_BIND(function)						\
 static void bind_##function(void *address)				\
 {									\
-	static_call_update(call_##function, address);			\
+	typeof(function) *target = address;				\
+									\
+	static_call_update(call_##function, target);			\
 }
 
 DEFINE_BIND(kvm_vcpu_read_guest)
@@ -50,14 +54,21 @@ DEFINE_BIND(kvm_dev_ioctl_get_cpuid)
 #define UNEXPORTED(function) { #function, false, NULL, bind_##function }
 #define OPTIONAL(function, feature) { #function, false, feature, bind_##function }
 
+enum optional_symbol {
+	SYMBOL_DELIVER_PMI,
+	SYMBOL_GET_SUPPORTED_CPUID,
+};
+
 static struct kvm_symbol kvm_symbols[] = {
+	[SYMBOL_DELIVER_PMI] = OPTIONAL(kvm_pmu_deliver_pmi, "sampling"),
+	[SYMBOL_GET_SUPPORTED_CPUID] =
+		OPTIONAL(kvm_dev_ioctl_get_cpuid,
+			 "bit for VMMs to set (advertise=vmm)"),
 	EXPORTED(kvm_vcpu_read_guest),
 	EXPORTED(kvm_vcpu_write_guest),
 	EXPORTED(kvm_skip_emulated_instruction),
 	EXPORTED(kvm_get_running_vcpu),
 	UNEXPORTED(kvm_get_segment),
-	OPTIONAL(kvm_pmu_deliver_pmi, "sampling"),
-	OPTIONAL(kvm_dev_ioctl_get_cpuid, "bit for VMMs to set (advertise=vmm)"),
 };
 
 unsigned long kvm_symbols_probe_address(const char *name)
@@ -110,18 +121,19 @@ int kvm_symbols_resolve(void)
 			return -ENOENT;
 		}
 		symbol->bind(address);
+		symbol->found = true;
 	}
 	return 0;
 }
 
 bool kvm_symbols_can_deliver_pmi(void)
 {
-	return static_call_query(call_kvm_pmu_deliver_pmi);
+	return kvm_symbols[SYMBOL_DELIVER_PMI].found;
 }
 
 bool kvm_symbols_can_get_supported_cpuid(void)
 {
-	return static_call_query(call_kvm_dev_ioctl_get_cpuid);
+	return kvm_symbols[SYMBOL_GET_SUPPORTED_CPUID].found;
 }
 
 void kvm_symbols_release(void)

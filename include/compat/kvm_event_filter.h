@@ -2,8 +2,8 @@
 #ifndef _COMPAT_KVM_EVENT_FILTER_H
 #define _COMPAT_KVM_EVENT_FILTER_H
 
-#include <asm/perf_event.h>
 #include <linux/kvm_host.h>
+#include <linux/perf_event.h>
 #include <linux/srcu.h>
 #include <linux/version.h>
 

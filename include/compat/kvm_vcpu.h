@@ -37,9 +37,17 @@ static inline bool compat_kvm_has_hyperv_hypercalls(struct kvm *kvm)
 
 static inline bool compat_kvm_has_xen_hypercalls(struct kvm *kvm)
 {
-/* 5.12, "KVM: x86/xen: intercept xen hypercalls if enabled" */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 12, 0)
+/*
+ * 5.12, "KVM: x86/xen: intercept xen hypercalls if enabled"
+ * 6.15, "KVM: x86/xen: Move kvm_xen_hvm_config field into kvm_xen"
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(5, 12, 0)
+	return false;
+#elif LINUX_VERSION_CODE < KERNEL_VERSION(6, 15, 0)
 	return kvm->arch.xen_hvm_config.flags &
+	       KVM_XEN_HVM_CONFIG_INTERCEPT_HCALL;
+#elif defined(CONFIG_KVM_XEN)
+	return kvm->arch.xen.hvm_config.flags &
 	       KVM_XEN_HVM_CONFIG_INTERCEPT_HCALL;
 #else
 	return false;

@@ -112,6 +112,13 @@ static inline void compat_perf_pmu_adopt_contexts(struct pmu *pmu)
 }
 #endif
 
+/* 7.0, "perf: Clean up perf ctx time" */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
+#define COMPAT_PERF_CLOCK_TIME time.time
+#else
+#define COMPAT_PERF_CLOCK_TIME time
+#endif
+
 /*
  * The clock of an event's context, as the perf core has last brought it up to
  * date.  Under ctx->lock, or with interrupts off on the CPU that runs the
@@ -124,10 +131,10 @@ static inline u64 compat_perf_event_time(struct perf_event *event)
 		struct perf_cgroup_info *info;
 
 		info = per_cpu_ptr(event->cgrp->info, event->cpu);
-		return info->time;
+		return info->COMPAT_PERF_CLOCK_TIME;
 	}
 #endif
-	return event->ctx->time;
+	return event->ctx->COMPAT_PERF_CLOCK_TIME;
 }
 
 #endif

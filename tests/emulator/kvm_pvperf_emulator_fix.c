@@ -31,8 +31,11 @@ static int guest_is_entered(struct kprobe *probe, struct pt_regs *regs)
 {
 	struct kvm_vcpu *vcpu = (struct kvm_vcpu *)regs->di;
 
+	/* From 6.4 on there is a macro of that name, with an argument. */
+	void (*interrupt_cpu)(int cpu) = smp_ops.smp_send_reschedule;
+
 	if (vcpu->arch.interrupt.injected)
-		smp_ops.smp_send_reschedule(raw_smp_processor_id());
+		interrupt_cpu(raw_smp_processor_id());
 	return 0;
 }
 NOKPROBE_SYMBOL(guest_is_entered);

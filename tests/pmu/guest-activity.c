@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Watches what guests do, by probes in KVM of kernel 6.1 on AMD.
+ * Watches what guests do, by probes in KVM on AMD.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -10,7 +10,13 @@
 
 #include "test-pmu.h"
 
+/*
+ * Resolved at load, since from 6.18 on KVM exports what it exports to its own modules
+ * only, and does not say in public what it is.
+ */
 static int (*get_cpl)(struct kvm_vcpu *vcpu);
+static int (*skip_emulated_instruction)(struct kvm_vcpu *vcpu);
+static struct kvm_vcpu *(*get_running_vcpu)(void);
 
 static enum guest_mode mode_of(struct kvm_vcpu *vcpu)
 {
@@ -67,7 +73,7 @@ NOKPROBE_SYMBOL(port_written);
 static noinline int swallow_port_write(struct kvm_vcpu *vcpu, int size,
 				       unsigned short port, int in)
 {
-	return kvm_skip_emulated_instruction(vcpu);
+	return skip_emulated_instruction(vcpu);
 }
 
 /*
@@ -92,7 +98,7 @@ NOKPROBE_SYMBOL(intercepted_port_access);
  */
 static int emulated_port_write(struct kprobe *probe, struct pt_regs *regs)
 {
-	struct kvm_vcpu *vcpu = kvm_get_running_vcpu();
+	struct kvm_vcpu *vcpu = get_running_vcpu();
 
 	if ((u16)regs->dx == TEST_PMU_EXACT_PORT && vcpu)
 		port_written(vcpu, regs);
@@ -127,16 +133,23 @@ unsigned long guest_activity_missed_port_writes(void)
 	return port_access_probe.nmissed + port_emulation_probe.nmissed;
 }
 
-static int resolve_get_cpl(void)
+static void *locate(const char *name)
 {
-	struct kprobe locator = { .symbol_name = "svm_get_cpl" };
-	int err = register_kprobe(&locator);
+	struct kprobe locator = { .symbol_name = name };
 
-	if (err)
-		return err;
-	get_cpl = (void *)locator.addr;
+	if (register_kprobe(&locator))
+		return NULL;
 	unregister_kprobe(&locator);
-	return 0;
+	return locator.addr;
+}
+
+/* kvm_amd uses kvm, and the probe in kvm_amd holds that. */
+static bool resolve_functions(void)
+{
+	get_cpl = locate("svm_get_cpl");
+	skip_emulated_instruction = locate("kvm_skip_emulated_instruction");
+	get_running_vcpu = locate("kvm_get_running_vcpu");
+	return get_cpl && skip_emulated_instruction && get_running_vcpu;
 }
 
 /*
@@ -158,10 +171,9 @@ int guest_activity_watch(void)
 	};
 	int err;
 
-	err = resolve_get_cpl();
-	if (err) {
-		pr_err("no svm_get_cpl (%d): load kvm_amd first\n", err);
-		return err;
+	if (!resolve_functions()) {
+		pr_err("KVM lacks what is needed: load kvm_amd first\n");
+		return -ENOENT;
 	}
 
 	err = register_kprobes(port_probes, ARRAY_SIZE(port_probes));

@@ -14,7 +14,7 @@
 #include <asm/apic.h>
 #include <asm/irq_regs.h>
 #include <asm/nmi.h>
-#include <linux/hrtimer.h>
+#include <compat/hrtimer.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/prandom.h>
@@ -77,7 +77,7 @@ struct overflows {
 	ktime_t due[TEST_PMU_MAX_COUNTERS];
 	struct hrtimer timer;
 	bool nmi_sent;
-	u32 random;
+	struct rnd_state random;
 };
 
 static DEFINE_PER_CPU(struct overflows, overflows);
@@ -115,15 +115,10 @@ static void tell_perf(struct perf_event *event, struct pt_regs *regs,
 static enum way choose_way(void)
 {
 	enum way way = READ_ONCE(late);
-	u32 random;
 
 	if (way != WAY_ANY)
 		return way;
-
-	random = next_pseudo_random32(this_cpu_read(overflows.random));
-	this_cpu_write(overflows.random, random);
-	/* The low bits of such numbers have short periods. */
-	return (random >> 16) % WAYS;
+	return prandom_u32_state(this_cpu_ptr(&overflows.random)) % WAYS;
 }
 
 static void send_nmi(void)
@@ -309,8 +304,8 @@ static int find_event_overflow(void)
 static void init_timer(struct hrtimer *timer,
 		       enum hrtimer_restart (*function)(struct hrtimer *timer))
 {
-	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-	timer->function = function;
+	compat_hrtimer_setup(timer, function, CLOCK_MONOTONIC,
+			     HRTIMER_MODE_REL_PINNED_HARD);
 }
 
 int overflow_init(void)
@@ -327,7 +322,7 @@ int overflow_init(void)
 		init_timer(per_cpu_ptr(&time_timer, cpu), time_timer_fired);
 		init_timer(per_cpu_ptr(&overflows.timer, cpu),
 			   late_timer_fired);
-		per_cpu(overflows.random, cpu) = cpu;
+		prandom_seed_state(per_cpu_ptr(&overflows.random, cpu), cpu);
 	}
 	return register_nmi_handler(NMI_LOCAL, nmi_came, 0, KBUILD_MODNAME);
 }
