@@ -69,7 +69,7 @@ on_all_overflows() {
 }
 
 host() {
-	tap_plan 28
+	tap_plan 29
 	tap_ok "the host's modules load" load_host_modules
 	tap_ok "the host may sample as often as it can" limit_rate
 	tap_ok "a vCPU's thread polls while it is halted" poll_while_halted
@@ -194,6 +194,7 @@ guest() {
 
 	host_request late 3 50000
 	both "any way" -p 1,3 -e 2 -u 8000 -k 8000
+	both "any way, of user mode only, scheduled out" -x kernel -s 3 -u 1500
 	both "any way, migrating" -M 20 -u 2500 -k 2500
 	both "any way, migrating and scheduled out" -p 1,7 -e 2 -M 20 -s 3 \
 		-u 1000 -k 1000

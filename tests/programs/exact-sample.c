@@ -56,7 +56,7 @@ static const char usage[] =
 "samples, each in its mode at the instruction behind the write, of this task and\n"
 "on the event's CPU, with the right count of each event of the group.  A sample\n"
 "that holds several periods, is elsewhere or has other counts is late; with -a\n"
-"it may be of another task then.\n";
+"it may be of another task then.  It never tells of a kernel that is excluded.\n";
 
 struct options {
 	uint64_t user;
@@ -420,6 +420,9 @@ static void check_sampler(const struct guest_sampler *sampler)
 	       "events of a group count differently");
 	expect(!findings->lost, "the buffer had no room for all samples");
 	expect(!findings->wrong_period, "periods are no multiple of what was asked");
+	if (options.excludes_kernel)
+		expect(!findings->from_kernel,
+		       "samples tell of the kernel, which is excluded");
 	if (options.has_child)
 		expect(findings->wrong_task == findings->samples,
 		       "samples are of this task");
@@ -445,6 +448,7 @@ static void add_findings(struct sampler_findings *sum,
 	sum->coalesced += findings->coalesced;
 	sum->wrong_address += findings->wrong_address;
 	sum->wrong_mode += findings->wrong_mode;
+	sum->from_kernel += findings->from_kernel;
 	sum->wrong_count += findings->wrong_count;
 	sum->late += findings->late;
 	sum->wrong_period += findings->wrong_period;
@@ -470,6 +474,7 @@ static void print_findings(const struct sampler_findings *sum,
 	print("coalesced", sum->coalesced);
 	print("wrong_address", sum->wrong_address);
 	print("wrong_mode", sum->wrong_mode);
+	print("from_kernel", sum->from_kernel);
 	print("wrong_count", sum->wrong_count);
 	print("late", sum->late);
 	print("wrong_period", sum->wrong_period);

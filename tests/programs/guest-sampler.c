@@ -161,6 +161,8 @@ static void judge_sample(struct guest_sampler *sampler,
 	const struct sampler_request *request = &sampler->request;
 	struct sampler_findings *findings = &sampler->findings;
 	bool is_coalesced, is_wrong_address, is_wrong_mode, is_wrong_count;
+	unsigned int sample_mode =
+		sample->header.misc & PERF_RECORD_MISC_CPUMODE_MASK;
 	unsigned int mode = mode_of_write(request, sample->address);
 
 	findings->samples++;
@@ -168,8 +170,7 @@ static void judge_sample(struct guest_sampler *sampler,
 
 	is_coalesced = request->period && sample->period > request->period;
 	is_wrong_address = !mode;
-	is_wrong_mode = mode && (sample->header.misc &
-				 PERF_RECORD_MISC_CPUMODE_MASK) != mode;
+	is_wrong_mode = mode && sample_mode != mode;
 	is_wrong_count = !has_right_counts(sampler, sample);
 	findings->coalesced += is_coalesced;
 	findings->wrong_address += is_wrong_address;
@@ -178,6 +179,7 @@ static void judge_sample(struct guest_sampler *sampler,
 	findings->late += is_coalesced || is_wrong_address || is_wrong_mode ||
 			  is_wrong_count;
 
+	findings->from_kernel += sample_mode == PERF_RECORD_MISC_KERNEL;
 	findings->wrong_period += !sample->period ||
 				  (request->period &&
 				   sample->period % request->period);

@@ -59,6 +59,9 @@ struct sampler_findings {
 	uint64_t wrong_task;
 	uint64_t wrong_cpu;
 
+	/* Which is wrong where the kernel is excluded. */
+	uint64_t from_kernel;
+
 	/* Of the leader; of the member that has counted something else. */
 	uint64_t count;
 	uint64_t other_count;
