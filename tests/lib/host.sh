@@ -38,11 +38,27 @@ load_host_modules() {
 		load_module kvm_pvperf_host ${HOST_MODULE_ARGS:-}
 }
 
+# What guests boot: the host VM's own disk, or the one of their own kernel.
+choose_guest_disk() {
+	guest_disk=/dev/vda
+	guest_boot=/boot
+	if [ "${GUEST_KERNEL:-}" = "${KERNEL:-}" ]; then
+		return
+	fi
+	guest_disk=/dev/vdc
+	guest_boot=/run/guest-disk/boot
+	[ -d "$guest_boot" ] || {
+		mkdir /run/guest-disk
+		mount -o ro -t ext4 /dev/vdc /run/guest-disk
+	}
+}
+
 # start_guest CPUS FUNCTION [ARGUMENT...]: boots nested guest $GUEST, which runs
 # FUNCTION of this test; returns at once.
 start_guest() {
 	guest_cpus=$1
 	shift
+	choose_guest_disk
 	guest_pipe=/run/guest$GUEST
 	rm -f "$guest_pipe.in" "$guest_pipe.out"
 	mkfifo "$guest_pipe.in" "$guest_pipe.out"
@@ -60,14 +76,15 @@ start_guest() {
 		qemu-system-x86_64 -accel kvm -cpu "$GUEST_CPU" \
 			-smp "$guest_cpus" -m "$GUEST_MEMORY" \
 			-nodefaults -no-reboot -display none \
-			-kernel /boot/vmlinux -initrd /boot/initramfs \
+			-kernel "$guest_boot/vmlinux" \
+			-initrd "$guest_boot/initramfs" \
 			-append "$guest_command_line" \
 			-chardev "file,id=console,path=$guest_console" \
 			-serial chardev:console \
 			-device virtio-serial-pci \
 			-chardev "pipe,id=channel,path=$guest_pipe" \
 			-device virtserialport,chardev=channel,name=channel \
-			-drive file=/dev/vda,if=virtio,format=raw,readonly=on \
+			-drive "file=$guest_disk,if=virtio,format=raw,readonly=on" \
 			-drive file=/dev/vdb,if=virtio,format=raw,readonly=on \
 			-pidfile "$guest_pipe.pid" $GUEST_QEMU_OPTIONS &
 		wait $!

@@ -6,7 +6,12 @@
 load_module() {
 	module_name=$1
 	shift
-	load-module load "/payload/modules/$module_name.ko" "$@"
+	module_directory=/payload/modules
+	# Where guests have another kernel than the host VM.
+	if [ "$ROLE" = guest ] && [ -d /payload/guest-modules ]; then
+		module_directory=/payload/guest-modules
+	fi
+	load-module load "$module_directory/$module_name.ko" "$@"
 }
 
 # unload_module NAME
