@@ -7,6 +7,7 @@
 export CLOCK=virtual
 
 parameters=/sys/module/kvm_pvperf_host/parameters
+test_pmu=/sys/module/kvm_pvperf_test_pmu/parameters
 
 # check DESCRIPTION STATUS EXPRESSION: of the exit status and a line of the output
 check() {
@@ -38,13 +39,16 @@ host() {
 	echo 0 >$parameters/max_events_total
 	check "with max_events_total=0" 1 '^tiny VM +FAIL +counts nothing.*state 7'
 	echo 4096 >$parameters/max_events_total
-	echo 1 >/sys/module/kvm_pvperf_test_pmu/parameters/counters
+	echo 1 >$test_pmu/counters
 	perf stat -a -e cycles:D -- sleep 1000 2>/dev/null &
-	sleep 1
+	until [ "$(cat $test_pmu/events_active)" = \
+		"$(grep -c ^processor /proc/cpuinfo)" ]; do
+		sleep 0.1
+	done
 	check "without a free counter" 1 '^tiny VM +FAIL +counts nothing'
 	killall -INT sleep
 	wait
-	echo 8 >/sys/module/kvm_pvperf_test_pmu/parameters/counters
+	echo 8 >$test_pmu/counters
 	echo 0 >/sys/kernel/debug/kprobes/enabled
 	check "with kprobes switched off" 1 '^kprobes +FAIL +switched off'
 	echo 1 >/sys/kernel/debug/kprobes/enabled
