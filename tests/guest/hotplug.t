@@ -32,20 +32,12 @@ guest() {
 	tap_ok "the guest may sample as often as it can" limit_rate
 
 	# All tasks on both CPUs, but on CPU 1 only until it goes.
-	mkfifo /tmp/end
-	perf record -q -o /tmp/all -a -e bus-cycles -c 3 -- cat /tmp/end \
-		>/tmp/messages 2>&1 &
-	recorder=$!
-	# By then its events are on.
-	until pidof cat >/dev/null; do
-		sleep 0.1
-	done
+	begin_recording 3
 	succeeds "CPU 1 goes and comes $CYCLES times, and each time is sampled exactly" \
 		hotplug-sample $CYCLES
 	tap_is "with $CYCLES cycles" "$(value cycles)" $CYCLES
 	tap_is "no sample was late" "$(value late)" 0
-	echo >/tmp/end
-	wait $recorder
+	end_recording
 	tap_is "perf record has survived it" $? 0
 	tap_comment "$(cat /tmp/messages)"
 	tap_between "and has samples" \

@@ -8,7 +8,7 @@
 export HOST_CPUS=2 PMU_COUNTERS=40
 
 host() {
-	tap_plan 8
+	tap_plan 9
 	tap_ok "the host's modules load" load_host_modules
 	tap_ok "the host may sample as often as it can" limit_rate
 	run_guest 2 guest
@@ -23,18 +23,11 @@ guest() {
 		"load_module kvm_pvperf_guest && load_module kvm_pvperf_test_guest"
 	tap_ok "the guest may sample as often as it can" limit_rate
 
-	mkfifo /tmp/end
-	perf record -q -o /tmp/all -a -e bus-cycles -c 10 -- cat /tmp/end \
-		>/tmp/messages 2>&1 &
-	recorder=$!
-	# By then its events are on.
-	until pidof cat >/dev/null; do
-		sleep 0.1
-	done
+	begin_recording 10
 	tap_ok "the guest is suspended, and resumes" suspend
 	taskset -c 0 exact-event -u 1000 >/dev/null
-	echo >/tmp/end
-	wait $recorder
+	end_recording
+	tap_is "perf record has survived it" $? 0
 	tap_comment "$(cat /tmp/messages)"
 	# Perf's own events of CPU 1 ended with its going.
 	tap_is "what was open before takes samples after it" \

@@ -42,6 +42,24 @@ perf_percent() {
 	printf '%s\n' "$1" | awk -F , -v event="$2" '$3 == event { print $5 }'
 }
 
+# begin_recording PERIOD: has perf sample all tasks on all CPUs, into /tmp/all
+begin_recording() {
+	mkfifo /tmp/end
+	perf record -q -o /tmp/all -a -e bus-cycles -c "$1" -- cat /tmp/end \
+		>/tmp/messages 2>&1 &
+	recorder=$!
+	# By then its events are on.
+	until pidof cat >/dev/null; do
+		sleep 0.1
+	done
+}
+
+# end_recording: the exit status is perf's
+end_recording() {
+	echo >/tmp/end
+	wait "$recorder"
+}
+
 # open_gates COMMAND...: runs COMMAND, which waits before each of its phases, and
 # writes what the test's at_gate prints in each of these moments, in which COMMAND
 # is off the CPU, to /tmp/gate.PHASE
